@@ -1,0 +1,76 @@
+/* base: what needs no scheduler. Nothing here parks a G; everything may be called with runtime locks
+ * held, in a signal handler and before our constructor has run, unless it says otherwise. */
+#ifndef GOSSAMER_BASE_H
+#define GOSSAMER_BASE_H
+
+#include "../types.h"
+#include "../arch/x86_64/arch.h"
+#include <time.h>
+
+/* ---- lock.c: locks and notes for kernel threads, on the kernel's futex ---- */
+
+void lockslow(struct lock *l);
+void unlockslow(struct lock *l);
+
+static inline void
+lock(struct lock *l)
+{
+    uint32_t free = 0;
+
+    if (unlikely(!atomic_compare_exchange_strong_explicit(&l->key, &free, 1, memory_order_acquire,
+                                                          memory_order_relaxed)))
+        lockslow(l);
+}
+
+static inline bool
+trylock(struct lock *l)
+{
+    uint32_t free = 0;
+
+    return atomic_compare_exchange_strong_explicit(&l->key, &free, 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void
+unlock(struct lock *l)
+{
+    if (unlikely(atomic_exchange_explicit(&l->key, 0, memory_order_release) == 2))
+        unlockslow(l);
+}
+
+void noteclear(struct note *n);
+void notewakeup(struct note *n);
+void notesleep(struct note *n);
+bool notetsleep(struct note *n, int64_t ns);    /* false: ns went by first */
+
+/* Kernel futex on a private word; deadline is CLOCK_MONOTONIC ns, 0 for none. 0 or -errno. */
+long futex_wait(_Atomic uint32_t *addr, uint32_t expect, int64_t deadline);
+long futex_wake(_Atomic uint32_t *addr, int n);
+
+/* ---- clock.c ---- */
+
+int64_t nanotime(void);                         /* CLOCK_MONOTONIC, ns */
+int64_t clocknow(clockid_t clock);              /* any clock, ns */
+void sys_sleep(int64_t ns);                     /* the kernel thread sleeps */
+extern uint64_t ticks_per_us;                   /* of cpu_ticks(); rough, for heuristics only */
+void clockinit(void);
+
+/* ---- print.c: to stderr with one write, without stdio ---- */
+
+/* Understands %s %d %l (int64_t) %x (uint64_t) %%. */
+void print(const char *fmt, ...);
+size_t format(char *buf, size_t size, const char *fmt, ...);
+_Noreturn void throw(const char *what);         /* a broken invariant: says so and aborts */
+
+/* ---- sysmem.c: memory and stacks ---- */
+
+void *sysalloc(size_t size);                    /* zeroed pages, NULL when there are none; never freed */
+/* A slot for `size` bytes of stack over `guard` bytes of guard and under `extra` bytes for the thread
+ * block. 0, or -EAGAIN when the kernel has no room. */
+int slotclass(size_t size, size_t guard, size_t extra); /* -EAGAIN: too many classes */
+int slotalloc(struct slot *s, int class);
+void slottrim(struct slot *s, size_t keep);     /* drops all pages but the top `keep` bytes */
+void slotreset(void);                           /* in a forked child: forget the slabs */
+extern size_t pagesize;
+extern bool guardregions;                       /* MADV_GUARD_INSTALL works */
+
+#endif

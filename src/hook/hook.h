@@ -1,0 +1,77 @@
+/* What the intercepted names share. Each hook is thin: passive processes take one branch to the next
+ * definition; otherwise it translates arguments, and -errno to what the name's callers expect. */
+#ifndef GOSSAMER_HOOK_H
+#define GOSSAMER_HOOK_H
+
+#ifndef _GNU_SOURCE
+#error "hook.h needs _GNU_SOURCE"
+#endif
+#include "base/real.h"
+#include "sched/sched.h"
+#include "wait/wait.h"
+#include <errno.h>
+
+#define HOOK __attribute__((visibility("default")))
+
+/* The only place where errno is set. */
+static inline long
+sysret(long r)
+{
+    if (unlikely(r < 0 && r > -4096)) {
+        errno = (int)-r;
+        return -1;
+    }
+    return r;
+}
+
+/* The running thread if it is a cancelled G: then a cancellation point acts (and does not return). */
+static inline void
+cancelpoint(void)
+{
+    struct g *gp = curg;
+
+    if (unlikely(gp != NULL && load_rlx(&gp->canceled)))
+        real.pthread_testcancel();
+}
+
+/* A wait that was broken by pthread_cancel, or by a signal handler. */
+static inline int
+interrupted(int r)
+{
+    if (unlikely(r == -EINTR))
+        cancelpoint();
+    return r;
+}
+
+/* Around a real function that waits in the kernel and nothing else. */
+static inline struct g *
+enterreal(void)
+{
+    struct g *gp = getg();
+
+    if (gp != NULL)
+        entersyscall(gp);
+    return gp;
+}
+
+static inline void
+exitreal(struct g *gp)
+{
+    if (gp != NULL)
+        exitsyscall(gp);
+}
+
+void syscallinit(void);         /* syscall.c */
+
+void signalinit(void);          /* signal.c; after boot */
+
+/* thread.c */
+extern size_t defaultstack;     /* GOSSAMER_STACK; 0: glibc's */
+
+/* realmutex.c: mutexes that are libc's (see MutexReal). Positive errno. */
+int realmutex_lock(pthread_mutex_t *m);
+int realmutex_trylock(pthread_mutex_t *m);
+int realmutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs);
+int realmutex_unlock(pthread_mutex_t *m);
+
+#endif

@@ -1,0 +1,73 @@
+/* Mutexes of which the kernel or other processes know: robust, priority inheritance and protection,
+ * process-shared. They are libc's, and their owner is a kernel thread: the G is locked to its M while
+ * it holds one, and its thread block shows the M's kernel tid (tlsborrow). */
+#define _GNU_SOURCE 1
+#include "hook/hook.h"
+
+static struct g *
+hold(void)
+{
+    struct g *gp = getg();
+
+    if (gp == NULL)
+        return NULL;
+    lockOSThread(gp);
+    if (gp->locked == 1)
+        tlsborrow(gp, load_rlx(&gp->m->tid));
+    entersyscall(gp);
+    return gp;
+}
+
+static void
+release(struct g *gp)
+{
+    if (gp == NULL)
+        return;
+    if (gp->locked == 1)
+        tlsreturn(gp);
+    unlockOSThread(gp);
+}
+
+/* Locked, or the caller has to clean up after a dead owner: it holds it. */
+static int
+held(struct g *gp, int r)
+{
+    exitreal(gp);
+    if (r != 0 && r != EOWNERDEAD)
+        release(gp);
+    return r;
+}
+
+int
+realmutex_lock(pthread_mutex_t *m)
+{
+    struct g *gp = hold();
+
+    return held(gp, real.pthread_mutex_lock(m));
+}
+
+int
+realmutex_trylock(pthread_mutex_t *m)
+{
+    struct g *gp = hold();
+
+    return held(gp, real.pthread_mutex_trylock(m));
+}
+
+int
+realmutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs)
+{
+    struct g *gp = hold();
+
+    return held(gp, real.pthread_mutex_clocklock(m, clock, abs));
+}
+
+int
+realmutex_unlock(pthread_mutex_t *m)
+{
+    int r = real.pthread_mutex_unlock(m);
+
+    if (r == 0)
+        release(getg());
+    return r;
+}

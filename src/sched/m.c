@@ -1,0 +1,352 @@
+/* Ms: starting, stopping, handing a P from one to another; Gs that are locked to their M.
+ *
+ * New Ms are real glibc threads, so that libc's set*id reaches them. They are started by one thread
+ * that does nothing else (the template thread, see boot.c): pthread_create calls malloc, which must not
+ * happen in the middle of a hook that the program's own malloc may have called; and what a G may
+ * have changed in its kernel thread (affinity, namespaces) is not inherited.
+ */
+#define _GNU_SOURCE 1
+#include "sched/sched.h"
+#include "base/real.h"
+
+enum { G0STACK = 256 << 10 };
+
+/* ---- P lists and ownership ---- */
+
+void
+pidleput(struct p *pp)
+{
+    pp->link = sched.pidle;
+    sched.pidle = pp;
+    store_rlx(&pp->status, Pidle);
+    atomic_fetch_add(&sched.npidle, 1);
+}
+
+struct p *
+pidleget(void)
+{
+    struct p *pp = sched.pidle;
+
+    if (pp != NULL) {
+        sched.pidle = pp->link;
+        atomic_fetch_sub(&sched.npidle, 1);
+        if (unlikely(load_rlx(&sched.sysmonwait)))
+            sysmonwake();
+    }
+    return pp;
+}
+
+void
+acquirep(struct m *mp, struct p *pp)
+{
+    mp->p = pp;
+    pp->m = mp;
+    store_rel(&pp->status, Prunning);
+}
+
+struct p *
+releasep(struct m *mp)
+{
+    struct p *pp = mp->p;
+
+    mp->p = NULL;
+    pp->m = NULL;
+    return pp;
+}
+
+/* ---- M lists ---- */
+
+/* sched.lock held. NULL: no memory, or the limit is reached. */
+struct m *
+newmstruct(void)
+{
+    static struct m *chunk;     /* sched.lock */
+    static int left;
+    struct m *mp;
+
+    if ((mp = sched.mdead) != NULL) {
+        sched.mdead = mp->schedlink;
+        return mp;
+    }
+    if (sched.mnext >= MAXMS)
+        return NULL;
+    if (left == 0) {
+        chunk = sysalloc(16 * sizeof *chunk);
+        if (chunk == NULL)
+            return NULL;
+        left = 16;
+    }
+    mp = &chunk[--left];
+    mp->id = sched.mnext++;
+    mp->rnd = (uint32_t)mp->id * 2654435761u + 1;
+    mp->alllink = load_rlx(&sched.allms);
+    store_rel(&sched.allms, mp);
+    return mp;
+}
+
+/* An idle M with pp, or a new one; in the latter case it takes a while. */
+void
+startm(struct p *pp, bool spinning)
+{
+    static bool warned;         /* sched.lock */
+    struct m *mp;
+
+    lock(&sched.lock);
+    if (pp == NULL && (pp = pidleget()) == NULL) {
+        unlock(&sched.lock);
+        return;
+    }
+    mp = sched.midle;
+    if (mp != NULL) {
+        sched.midle = mp->schedlink;
+        sched.nmidle--;
+        unlock(&sched.lock);
+        mp->spinning = spinning;
+        mp->nextp = pp;
+        notewakeup(&mp->park);
+        return;
+    }
+    mp = newmstruct();
+    if (mp == NULL) {
+        bool warn = !warned;
+
+        warned = true;
+        pidleput(pp);
+        unlock(&sched.lock);
+        if (spinning)
+            atomic_fetch_sub(&sched.nmspinning, 1);
+        if (warn)
+            print("gossamer: no more than %d kernel threads: a P stays idle\n", MAXMS);
+        return;
+    }
+    mp->spinning = spinning;
+    mp->nextp = pp;
+    mp->schedlink = sched.newm;
+    sched.newm = mp;
+    unlock(&sched.lock);
+    notewakeup(&sched.newmnote);
+}
+
+/* The M could not be started: give back what it was to start with; sysmon will try again. */
+static void
+undostart(struct m *mp)
+{
+    if (mp->spinning)
+        atomic_fetch_sub(&sched.nmspinning, 1);
+    mp->spinning = false;
+    lock(&sched.lock);
+    pidleput(mp->nextp);
+    mp->nextp = NULL;
+    mp->schedlink = sched.mdead;
+    sched.mdead = mp;
+    unlock(&sched.lock);
+}
+
+void *
+templateloop(void *unused)
+{
+    pthread_attr_t attr;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, G0STACK);
+    for (;;) {
+        struct m *mp, *next;
+
+        notesleep(&sched.newmnote);
+        noteclear(&sched.newmnote);
+        lock(&sched.lock);
+        mp = sched.newm;
+        sched.newm = NULL;
+        unlock(&sched.lock);
+        for (; mp != NULL; mp = next) {
+            next = mp->schedlink;
+            if (real.pthread_create(&mp->thread, &attr, mstart, mp) != 0)
+                undostart(mp);
+        }
+    }
+    return unused;
+}
+
+void *
+mstart(void *arg)
+{
+    struct m *mp = arg;
+
+    curm = mp;
+    rsequnregister();
+    store_rlx(&mp->tid, (int)sys3(SYS_gettid, 0, 0, 0));
+    mp->g0tp = thread_pointer();
+    mp->sigmask = 0;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&mp->sigmask), 8);
+    acquirep(mp, mp->nextp);
+    mp->nextp = NULL;
+    schedule(mp);
+}
+
+/* ---- signals of an idle M ---- */
+
+_Atomic uint64_t idlemask;
+
+static void
+setmask(struct m *mp, uint64_t mask)
+{
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&mask), 0, 8);
+    mp->sigmask = mask;
+}
+
+void
+idlestate(struct m *mp)
+{
+    uint64_t mask = load_rlx(&idlemask);
+
+    if (unlikely(mp->deferred)) {
+        mp->deferred = false;
+        mp->blocked = true;     /* the handler runs here, in setmask */
+        setmask(mp, mask);
+        mp->blocked = false;
+    }
+    if (unlikely(mp->sigmask != mask))
+        setmask(mp, mask);
+}
+
+void
+msleep(struct m *mp)
+{
+    idlestate(mp);
+    mp->blocked = true;
+    compiler_barrier();
+    while (load_acq(&mp->park.key) == 0) {
+        if (unlikely(mp->deferred))
+            idlestate(mp);      /* put off between idlestate and blocked */
+        mp->blocked = true;
+        futex_wait(&mp->park.key, 0, 0);
+    }
+    mp->blocked = false;
+    compiler_barrier();
+    noteclear(&mp->park);
+}
+
+/* The handler of a signal that came inside the runtime has queued it again, blocked: let it come. */
+void
+deferredsignals(struct g *gp)
+{
+    gp->m->deferred = false;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+}
+
+/* g0, without a P: sleeps until somebody brings one. */
+void
+stopm(struct m *mp)
+{
+    if (mp->spinning) {
+        mp->spinning = false;
+        atomic_fetch_sub(&sched.nmspinning, 1);
+    }
+    lock(&sched.lock);
+    mp->schedlink = sched.midle;
+    sched.midle = mp;
+    sched.nmidle++;
+    unlock(&sched.lock);
+    msleep(mp);
+    acquirep(mp, mp->nextp);
+    mp->nextp = NULL;
+}
+
+/* pp was taken from an M that is in a system call or locked: to another M if there is anything to do. */
+void
+handoffp(struct p *pp)
+{
+    int32_t none = 0;
+    int64_t when, until;
+
+    if (!runqempty(pp) || load_acq(&sched.runqsize) != 0) {
+        startm(pp, false);
+        return;
+    }
+    if (load_rlx(&sched.nmspinning) + load_rlx(&sched.npidle) == 0 &&
+        atomic_compare_exchange_strong(&sched.nmspinning, &none, 1)) {
+        startm(pp, true);
+        return;
+    }
+    lock(&sched.lock);
+    if (load_rlx(&sched.runqsize) != 0 ||
+        (load_rlx(&sched.npidle) == gomaxprocs - 1 && load_rlx(&sched.lastpoll) != 0)) {
+        unlock(&sched.lock);    /* the last P: somebody must wait in the poller */
+        startm(pp, false);
+        return;
+    }
+    when = load_rlx(&pp->timers.when0);
+    pidleput(pp);
+    unlock(&sched.lock);
+    if (when != 0 && load_acq(&sched.lastpoll) == 0) {
+        until = load_acq(&sched.polluntil);
+        if (until == 0 || until > when)
+            netpollbreak();
+    } else if (when != 0) {
+        wakep();
+    }
+}
+
+/* ---- locked Gs ---- */
+
+void
+lockOSThread(struct g *gp)
+{
+    struct m *mp = acquirem(gp);
+
+    gp->locked++;
+    gp->lockedm = mp;
+    mp->lockedg = gp;
+    releasem(gp);
+}
+
+void
+unlockOSThread(struct g *gp)
+{
+    struct m *mp = acquirem(gp);
+
+    if (gp->locked > 0 && --gp->locked == 0) {
+        gp->lockedm = NULL;
+        mp->lockedg = NULL;
+    }
+    releasem(gp);
+}
+
+/* Our G waits: the P goes on elsewhere, we sleep until somebody who picked our G hands us his P. */
+void
+stoplockedm(struct m *mp)
+{
+    if (mp->p != NULL)
+        handoffp(releasep(mp));
+    msleep(mp);
+    acquirep(mp, mp->nextp);
+    mp->nextp = NULL;
+}
+
+void
+startlockedm(struct m *mp, struct g *gp)
+{
+    struct m *to = gp->lockedm;
+
+    to->nextp = releasep(mp);
+    notewakeup(&to->park);
+    stopm(mp);
+}
+
+/* ---- what the kernel keeps per thread and we per G ---- */
+
+void
+kernelstate(struct m *mp, struct g *gp)
+{
+    if (gp->altstack.ss_sp != mp->altsp) {
+        stack_t off = { .ss_flags = SS_DISABLE };
+
+        sys3(SYS_sigaltstack, gp->altstack.ss_sp != NULL ? A(&gp->altstack) : A(&off), 0, 0);
+        mp->altsp = gp->altstack.ss_sp;
+    }
+    if (gp->sigmask != mp->sigmask) {
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+        mp->sigmask = gp->sigmask;
+    }
+}

@@ -1,0 +1,601 @@
+/* The scheduler proper: gopark, goready, schedule, findrunnable.
+ *
+ * It follows Go's proc.go, with one difference. Go switches from a G to g0 and from there to the next G. Here
+ * a G that parks picks its successor itself and switches straight to it; g0 is for when there is none
+ * at hand. The rule that makes this safe: whoever leaves a context only notes in its M what is to be done
+ * with it (m->prev, m->prevop); the context that goes on does it (prevdone), when nobody stands on the
+ * left stack any more. Only then can another M run that G.
+ *
+ * Waking Ms. Work that appears while a P is idle needs an M to be woken, which costs microseconds, while a G that
+ * parks at once after it made another one ready will run that one itself in nanoseconds. g->quick predicts
+ * which of the two it will be, from what the G did the last times, as a branch predictor does. A wrong guess
+ * costs at most one tick of sysmon, which looks for waiting work beside idle Ps; then the guess is mended.
+ */
+#include "sched/sched.h"
+
+struct sched sched;
+struct p allp[MAXPROCS];
+int gomaxprocs;
+struct m m0;
+int active;
+
+enum { QUICKUS = 5, STEALROUNDS = 4 };
+
+static uint32_t
+fastrand(struct m *mp)
+{
+    uint32_t x = mp->rnd;
+
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return mp->rnd = x;
+}
+
+/* ---- leaving and entering contexts ---- */
+
+void
+prevdone(struct m *mp)
+{
+    struct g *gp = mp->prev;
+    uint32_t armed = WakeArmed;
+    enum prevop op = mp->prevop;
+
+    mp->prevop = PrevNone;
+    switch (op) {
+    case PrevNone:
+        return;
+    case PrevPark:
+        /* From here on a waker makes it ready, and its memory may be gone at any time. */
+        if (atomic_compare_exchange_strong_explicit(&gp->wake, &armed, WakeParked, memory_order_acq_rel,
+                                                    memory_order_acquire))
+            return;
+        store_rlx(&gp->status, Grunnable);      /* somebody was faster: it goes on */
+        runqput(mp->p, gp, true);
+        return;
+    case PrevYield:
+        runqput(mp->p, gp, false);
+        return;
+    case PrevGlobal:
+        lock(&sched.lock);
+        globrunqput(gp);
+        unlock(&sched.lock);
+        wakep();
+        return;
+    case PrevCall:
+        mp->prevfn(mp, gp);
+        return;
+    }
+}
+
+static inline void
+enter(struct m *mp, struct g *gp)
+{
+    gp->m = mp;
+    mp->curg = gp;
+    store_rlx(&gp->status, Grunning);
+    if (unlikely(gp->sigmask != mp->sigmask || gp->altstack.ss_sp != mp->altsp))
+        kernelstate(mp, gp);
+}
+
+/* The next G of this P if it can be had without leaving the G's stack; NULL sends us to g0, which
+ * looks at everything. */
+static inline struct g *
+schednext(struct m *mp, struct p *pp)
+{
+    bool inherit;
+    struct g *gp;
+
+    if (unlikely(mp->lockedg != NULL))
+        return NULL;
+    pp->tick++;
+    if (unlikely(pp->tick % 61 == 0 && load_rlx(&sched.runqsize) > 0))
+        return NULL;
+    if (unlikely(load_rlx(&pp->timers.when0) != 0) && pp->tick % 8 == 0)
+        return NULL;
+    if (unlikely(load_rlx(&pp->preempt))) {
+        struct g *next = atomic_exchange(&pp->runnext, NULL);
+
+        store_rlx(&pp->preempt, false);
+        if (next != NULL)
+            runqput(pp, next, false);
+        return NULL;
+    }
+    gp = runqget(pp, &inherit);
+    if (gp == NULL)
+        return NULL;
+    if (unlikely(gp->lockedm != NULL)) {
+        runqput(pp, gp, true);  /* g0 hands it to its M */
+        return NULL;
+    }
+    if (!inherit)
+        store_rlx(&pp->schedtick, load_rlx(&pp->schedtick) + 1);
+    return gp;
+}
+
+/* In the runtime, as gp: goes on elsewhere; comes back, perhaps on another M, when gp is run again. */
+static inline void
+leave(struct m *mp, struct g *gp, enum prevop op)
+{
+    struct g *next;
+
+    if (gp->wasready) {
+        gp->wasready = false;
+        if (cpu_ticks() - gp->readytick > QUICKUS * ticks_per_us)
+            gp->quick = 0;
+        else if (gp->quick < 3)
+            gp->quick++;
+    }
+    mp->prev = gp;
+    mp->prevop = op;
+    next = schednext(mp, mp->p);
+    if (likely(next != NULL)) {
+        enter(mp, next);
+        context_switch(&gp->sp, next->sp, next->tp);
+    } else {
+        mp->curg = NULL;
+        context_switch(&gp->sp, mp->g0sp, mp->g0tp);
+    }
+    prevdone(gp->m);
+}
+
+uint32_t
+gopark(struct g *gp, enum waitreason why)
+{
+    struct m *mp = acquirem(gp);
+
+    if (load_acq(&gp->wake) < WakeUnpark) {
+        gp->waitreason = (uint8_t)why;
+        store_rlx(&gp->status, Gwaiting);
+        leave(mp, gp, PrevPark);
+    }
+    releasem(gp);
+    return load_acq(&gp->wake);
+}
+
+void
+gosched(struct g *gp)
+{
+    struct m *mp = acquirem(gp);
+
+    /* Alone: nothing to switch to, unless timers or the network have something. */
+    if (runqempty(mp->p) && load_rlx(&sched.runqsize) == 0 && ++mp->p->tick % 16 != 0) {
+        releasem(gp);
+        return;
+    }
+    store_rlx(&gp->status, Grunnable);
+    leave(mp, gp, PrevYield);
+    releasem(gp);
+}
+
+void
+preemptpoint(struct g *gp)
+{
+    struct p *pp = gp->m->p;
+
+    if (pp != NULL && unlikely(load_rlx(&pp->preempt)) && gp->locks == 0)
+        gosched(gp);
+}
+
+_Noreturn void
+goleave(struct g *gp, void (*fn)(struct m *, struct g *))
+{
+    struct m *mp = acquirem(gp);
+
+    mp->prevfn = fn;
+    leave(mp, gp, PrevCall);
+    throw("a finished G was run again");
+}
+
+void
+regain(struct g *gp)
+{
+    struct m *mp = gp->m;
+
+    while (load_acq(&mp->lostp) == LostAsked)   /* sysmon decides in a moment */
+        cpu_pause();
+    if (load_acq(&mp->lostp) != LostTaken)
+        return;
+    store_rlx(&mp->lostp, LostNo);
+    mp->p = NULL;
+    mp->prev = gp;
+    mp->prevop = PrevGlobal;
+    store_rlx(&gp->status, Grunnable);
+    mp->curg = NULL;
+    context_switch(&gp->sp, mp->g0sp, mp->g0tp);
+    prevdone(gp->m);
+}
+
+/* ---- making ready ---- */
+
+void
+wakep(void)
+{
+    int32_t none = 0;
+    struct p *pp;
+
+    if (load_rlx(&sched.npidle) == 0 || load_rlx(&sched.nmspinning) != 0 ||
+        !atomic_compare_exchange_strong(&sched.nmspinning, &none, 1))
+        return;
+    lock(&sched.lock);
+    pp = pidleget();
+    unlock(&sched.lock);
+    if (pp == NULL) {
+        atomic_fetch_sub(&sched.nmspinning, 1);
+        return;
+    }
+    startm(pp, true);
+}
+
+static inline bool
+parkssoon(struct g *me)
+{
+    if (!me->wasready) {
+        me->wasready = true;
+        me->readytick = cpu_ticks();
+    }
+    return me->quick == 3;
+}
+
+void
+ready(struct m *mp, struct g *gp)
+{
+    struct p *pp = mp->p;
+
+    store_rlx(&gp->status, Grunnable);
+    runqput(pp, gp, true);
+    if (unlikely(load_rlx(&sched.npidle) != 0) && load_rlx(&sched.nmspinning) == 0) {
+        bool more = load_rlx(&pp->runqtail) != load_rlx(&pp->runqhead);
+
+        if (more || mp->curg == NULL || !parkssoon(mp->curg))
+            wakep();
+    }
+}
+
+void
+goready(struct g *gp)
+{
+    struct glist one = { 0 };
+
+    glistpush(&one, gp);
+    readylist(&one);
+}
+
+void
+readylist(struct glist *list)
+{
+    struct g *me, *gp;
+    struct m *mp;
+
+    if (list->head == NULL)
+        return;
+    me = getg();
+    if (me == NULL) {
+        injectglist(list);
+        return;
+    }
+    mp = acquirem(me);
+    while ((gp = glistpop(list)) != NULL)
+        ready(mp, gp);
+    releasem(me);
+}
+
+/* From sysmon, a foreign thread or an M without a P: to the global queue, and as many Ms as can help. */
+void
+injectglist(struct glist *list)
+{
+    int n = list->n;
+
+    if (n == 0)
+        return;
+    for (struct g *gp = list->head; gp != NULL; gp = gp->schedlink)
+        store_rlx(&gp->status, Grunnable);
+    lock(&sched.lock);
+    globrunqputlist(list);
+    unlock(&sched.lock);
+    *list = (struct glist){ 0 };
+    for (; n > 0 && load_rlx(&sched.npidle) != 0; n--)
+        startm(NULL, false);
+}
+
+/* The M has a P: to its own queue, and wake others for what is more than one. */
+static void
+injectlocal(struct m *mp, struct glist *list)
+{
+    struct g *gp;
+
+    while ((gp = glistpop(list)) != NULL) {
+        store_rlx(&gp->status, Grunnable);
+        runqput(mp->p, gp, false);
+    }
+    atomic_thread_fence(memory_order_seq_cst);  /* queue first, then look for spinners: see idle */
+    wakep();
+}
+
+void
+newproc(struct g *parent, struct g *gp)
+{
+    struct m *mp = acquirem(parent);
+
+    atomic_fetch_add_explicit(&sched.ngs, 1, memory_order_relaxed);
+    gp->locks = 1;              /* until it has done prevdone */
+    ready(mp, gp);
+    releasem(parent);
+}
+
+/* ---- g0 ---- */
+
+/* Nonblocking look at the network; one G returned, the others queued. */
+static struct g *
+pollnetwork(struct m *mp)
+{
+    struct glist list = { 0 };
+    struct g *gp;
+
+    if (!netpollused() || load_rlx(&sched.lastpoll) == 0)
+        return NULL;
+    netpoll(0, &list);
+    gp = glistpop(&list);
+    if (gp == NULL)
+        return NULL;
+    if (list.n > 0)
+        injectlocal(mp, &list);
+    store_rlx(&gp->status, Grunnable);
+    return gp;
+}
+
+static void
+checktimers(struct m *mp, struct p *pp)
+{
+    struct glist list = { 0 };
+    int64_t when = load_rlx(&pp->timers.when0), now;
+
+    if (when == 0)
+        return;
+    now = nanotime();
+    if (when > now)
+        return;
+    timersrun(pp, now, &list);
+    if (list.n > 0)
+        injectlocal(mp, &list);
+}
+
+static struct g *
+stealwork(struct m *mp)
+{
+    bool inherit;
+
+    for (int round = 0; round < STEALROUNDS; round++) {
+        bool last = round == STEALROUNDS - 1;
+        uint32_t start = fastrand(mp);
+
+        for (int i = 0; i < gomaxprocs; i++) {
+            struct p *from = &allp[(start + (uint32_t)i) % (uint32_t)gomaxprocs];
+            struct g *gp;
+
+            if (from == mp->p)
+                continue;
+            if (last) {
+                checktimers(mp, from);
+                if ((gp = runqget(mp->p, &inherit)) != NULL)
+                    return gp;
+            }
+            if (load_rlx(&from->status) == Pidle)
+                continue;
+            if ((gp = runqsteal(mp->p, from, last)) != NULL)
+                return gp;
+        }
+    }
+    return NULL;
+}
+
+/* Without leaving g0's P: everything that may have a G ready. */
+static struct g *
+lookaround(struct m *mp, bool *inherit)
+{
+    struct p *pp = mp->p;
+    struct g *gp = NULL;
+
+    checktimers(mp, pp);
+    *inherit = false;
+    if (++pp->tick % 61 == 0 && load_rlx(&sched.runqsize) > 0) {
+        lock(&sched.lock);
+        gp = globrunqget(pp, 1);
+        unlock(&sched.lock);
+        if (gp != NULL)
+            return gp;
+    }
+    if ((gp = runqget(pp, inherit)) != NULL)
+        return gp;
+    if (load_rlx(&sched.runqsize) > 0) {
+        lock(&sched.lock);
+        gp = globrunqget(pp, 0);
+        unlock(&sched.lock);
+        if (gp != NULL)
+            return gp;
+    }
+    if ((gp = pollnetwork(mp)) != NULL)
+        return gp;
+    if (gomaxprocs == 1)
+        return NULL;
+    if (!mp->spinning) {
+        if (2 * load_rlx(&sched.nmspinning) >= gomaxprocs - load_rlx(&sched.npidle))
+            return NULL;
+        mp->spinning = true;
+        atomic_fetch_add(&sched.nmspinning, 1);
+    }
+    return stealwork(mp);
+}
+
+/* Work in pp's queue that its own M will not take in a moment? runnext of a P whose scheduler is busy does
+ * not count: a pair of Gs that wake each other would keep us awake for ever. */
+static bool
+haswork(struct p *pp)
+{
+    uint32_t tick = *(volatile uint32_t *)&pp->tick;
+
+    if (load_acq(&pp->runqtail) != load_acq(&pp->runqhead))
+        return true;
+    if (load_acq(&pp->runnext) == NULL)
+        return false;
+    for (uint64_t until = cpu_ticks() + QUICKUS * ticks_per_us; cpu_ticks() < until;)
+        cpu_pause();
+    return load_acq(&pp->runnext) != NULL && *(volatile uint32_t *)&pp->tick == tick;
+}
+
+/* After the P was given back: did work appear in the meantime for which nobody was woken, because
+ * we were spinning or the P looked busy? Then take a P again. */
+static bool
+recheck(struct m *mp)
+{
+    struct p *pp = NULL;
+    bool work = load_acq(&sched.runqsize) > 0;
+
+    for (int i = 0; i < gomaxprocs && !work; i++)
+        work = haswork(&allp[i]);
+    if (!work)
+        return false;
+    lock(&sched.lock);
+    pp = pidleget();
+    unlock(&sched.lock);
+    if (pp == NULL)
+        return false;
+    acquirep(mp, pp);
+    mp->spinning = true;
+    atomic_fetch_add(&sched.nmspinning, 1);
+    return true;
+}
+
+/* One idle M waits in the poller, until the next timer of any P. True: it has a P now, and perhaps
+ * *gpp; false: it goes to sleep. */
+static bool
+pollidle(struct m *mp, struct g **gpp)
+{
+    int64_t when = timersnext(gomaxprocs, allp), until, now;
+    struct glist list = { 0 };
+    struct p *pp;
+
+    if (!netpollused() && when == 0)
+        return false;
+    if (atomic_exchange(&sched.lastpoll, 0) == 0) {
+        until = load_acq(&sched.polluntil);
+        if (when != 0 && (until == 0 || until > when))
+            netpollbreak();
+        return false;
+    }
+    atomic_store(&sched.polluntil, when);
+    /* A timer may have been set between our look and the store; whoever set it saw lastpoll 0 and the
+     * old polluntil, so look again now that it can see ours. */
+    until = timersnext(gomaxprocs, allp);
+    if (until != 0 && (when == 0 || until < when))
+        atomic_store(&sched.polluntil, when = until);
+    idlestate(mp);
+    mp->blocked = true;
+    now = nanotime();
+    netpoll(when == 0 ? -1 : when > now ? when - now : 0, &list);
+    mp->blocked = false;
+    atomic_store(&sched.polluntil, 0);
+    atomic_store(&sched.lastpoll, nanotime());
+    lock(&sched.lock);
+    pp = pidleget();
+    unlock(&sched.lock);
+    if (pp == NULL) {
+        injectglist(&list);
+        return false;
+    }
+    acquirep(mp, pp);
+    *gpp = glistpop(&list);
+    if (*gpp != NULL) {
+        store_rlx(&(*gpp)->status, Grunnable);
+        if (list.n > 0)
+            injectlocal(mp, &list);
+    } else {
+        mp->spinning = true;
+        atomic_fetch_add(&sched.nmspinning, 1);
+    }
+    return true;
+}
+
+/* Gives the P back and waits until there is work for another. True: has a P, and perhaps *gpp. */
+static bool
+idle(struct m *mp, struct g **gpp)
+{
+    struct p *pp = mp->p;
+    bool spinning = mp->spinning;
+
+    lock(&sched.lock);
+    if (load_rlx(&sched.runqsize) > 0) {
+        *gpp = globrunqget(pp, 0);
+        unlock(&sched.lock);
+        return true;
+    }
+    releasep(mp);
+    pidleput(pp);
+    unlock(&sched.lock);
+    if (spinning) {
+        mp->spinning = false;
+        /* The order matters: first stop spinning, then look. Who makes work ready does it the other way
+         * round (queue, then nmspinning), so one of us sees the other. */
+        atomic_fetch_sub(&sched.nmspinning, 1);
+    } else {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    if (recheck(mp))
+        return true;
+    if (pollidle(mp, gpp))
+        return true;
+    stopm(mp);
+    return true;
+}
+
+static struct g *
+findrunnable(struct m *mp, bool *inherit)
+{
+    struct g *gp;
+
+    for (;;) {
+        if ((gp = lookaround(mp, inherit)) != NULL)
+            return gp;
+        *inherit = false;
+        idle(mp, &gp);
+        if (gp != NULL)
+            return gp;
+    }
+}
+
+static void
+resetspinning(struct m *mp)
+{
+    mp->spinning = false;
+    atomic_fetch_sub(&sched.nmspinning, 1);
+    wakep();                    /* the last spinner that finds work wakes the next */
+}
+
+_Noreturn void
+schedule(struct m *mp)
+{
+    for (;;) {
+        bool inherit = false;
+        struct g *gp;
+
+        prevdone(mp);
+        if (mp->p == NULL && mp->lockedg == NULL)       /* lost it, and none was free */
+            stopm(mp);
+        if (mp->lockedg != NULL) {
+            stoplockedm(mp);
+            gp = mp->lockedg;
+        } else {
+            gp = findrunnable(mp, &inherit);
+            if (mp->spinning)
+                resetspinning(mp);
+            if (gp->lockedm != NULL && gp->lockedm != mp) {
+                startlockedm(mp, gp);
+                continue;
+            }
+        }
+        if (!inherit)
+            store_rlx(&mp->p->schedtick, load_rlx(&mp->p->schedtick) + 1);
+        enter(mp, gp);
+        context_switch(&mp->g0sp, gp->sp, gp->tp);
+    }
+}

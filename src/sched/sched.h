@@ -1,0 +1,203 @@
+/* sched: who runs where. Calls down to event, base and arch only.
+ *
+ * Words used of a function: "parks" may come back on another M, so no mp or pp is held across it;
+ * "g0" runs on the scheduling context; "hook" may call malloc and is only for hooks.
+ * While g->locks > 0 the G is in the runtime: its M keeps its P, and signal handlers of the program wait.
+ * g0 is always in the runtime, except asleep (m->blocked).
+ */
+#ifndef GOSSAMER_SCHED_H
+#define GOSSAMER_SCHED_H
+
+#include "base/base.h"
+#include "event/event.h"
+
+extern struct sched sched;
+extern struct p allp[MAXPROCS];
+extern int gomaxprocs;
+extern struct m m0;
+
+/* Passive until the first pthread_create, and again in a forked child. */
+extern int active;
+
+/* The running G; NULL on g0, on foreign threads and while passive. In initial-exec TLS. */
+extern _Thread_local struct g *curg;
+/* On the kernel threads that we made: their M. NULL elsewhere. */
+extern _Thread_local struct m *curm;
+/* What the owner fields of mutexes hold for this thread; 0 until a foreign thread needs it. */
+extern _Thread_local int curtid;
+
+/* ---- boot.c ---- */
+
+/* hook. Starts the runtime with the calling thread as main G. 0, or -1 after a line on stderr that
+ * the program goes on with native threads. */
+int boot(void);
+void bootchild(void);           /* in the child of fork: passive again */
+void bootrefuse(void);          /* never start (GOSSAMER_DISABLE) */
+
+/* ---- proc.c ---- */
+
+uint32_t gopark(struct g *gp, enum waitreason why);     /* parks until claimed; the enum wake */
+void gosched(struct g *gp);                             /* parks: the others first */
+_Noreturn void goleave(struct g *gp, void (*fn)(struct m *, struct g *)); /* never back; then fn */
+void goready(struct g *gp);                             /* from a G or a foreign thread */
+void readylist(struct glist *list);                     /* the same for many */
+void ready(struct m *mp, struct g *gp);                 /* in the runtime, mp has a P */
+void regain(struct g *gp);                              /* in the runtime; parks: sysmon took the P, get one again */
+void injectglist(struct glist *list);                   /* from anywhere; no P needed */
+void newproc(struct g *parent, struct g *gp);           /* a new G is runnable */
+_Noreturn void schedule(struct m *mp);                  /* g0 */
+void wakep(void);
+void prevdone(struct m *mp);
+void preemptpoint(struct g *gp);
+
+/* m->wake protocol: true if the caller now owns the wake-up; then *parked says that gp must be made
+ * ready, otherwise it is still on its way into gopark and will notice. */
+static inline bool
+gclaim(_Atomic uint32_t *wake, enum wake why, bool *parked)
+{
+    uint32_t w = load_rlx(wake);
+
+    while (w == WakeArmed || w == WakeParked)
+        if (atomic_compare_exchange_weak_explicit(wake, &w, why, memory_order_acq_rel, memory_order_relaxed)) {
+            *parked = w == WakeParked;
+            return true;
+        }
+    return false;
+}
+
+static inline struct g *
+getg(void)
+{
+    struct g *gp = curg;
+
+    return likely(gp != NULL) && likely(!gp->insys) ? gp : NULL;
+}
+
+/* Enter and leave the runtime. Until the count is up, a signal handler may move us to another M. */
+static inline struct m *
+acquirem(struct g *gp)
+{
+    struct m *mp;
+
+    gp->locks++;
+    compiler_barrier();         /* pairs with sysmon's membarrier between asking and looking */
+    mp = gp->m;
+    if (likely(load_rlx(&mp->lostp) == LostNo))
+        return mp;
+    regain(gp);
+    return gp->m;
+}
+
+void deferredsignals(struct g *gp);
+
+static inline void
+releasem(struct g *gp)
+{
+    compiler_barrier();
+    if (--gp->locks == 0 && unlikely(gp->m->deferred))
+        deferredsignals(gp);
+}
+
+static inline void
+glistpush(struct glist *l, struct g *gp)
+{
+    gp->schedlink = NULL;
+    if (l->tail != NULL)
+        l->tail->schedlink = gp;
+    else
+        l->head = gp;
+    l->tail = gp;
+    l->n++;
+}
+
+static inline struct g *
+glistpop(struct glist *l)
+{
+    struct g *gp = l->head;
+
+    if (gp != NULL) {
+        l->head = gp->schedlink;
+        if (l->head == NULL)
+            l->tail = NULL;
+        l->n--;
+    }
+    return gp;
+}
+
+/* ---- runq.c ---- */
+
+void runqput(struct p *pp, struct g *gp, bool next);    /* the P's M */
+struct g *runqget(struct p *pp, bool *inherit);         /* the P's M */
+bool runqempty(struct p *pp);                           /* anybody */
+struct g *runqsteal(struct p *pp, struct p *from, bool stealnext);
+void globrunqput(struct g *gp);                         /* sched.lock held */
+void globrunqputlist(struct glist *list);               /* sched.lock held */
+struct g *globrunqget(struct p *pp, int max);           /* sched.lock held */
+
+/* ---- m.c ---- */
+
+void startm(struct p *pp, bool spinning);
+void stopm(struct m *mp);                               /* g0, no P */
+void msleep(struct m *mp);                              /* g0: until somebody wakes mp->park */
+void idlestate(struct m *mp);                           /* g0, about to sleep: signal mask, deferred signals */
+void handoffp(struct p *pp);
+void acquirep(struct m *mp, struct p *pp);
+struct p *releasep(struct m *mp);
+void pidleput(struct p *pp);                            /* sched.lock held */
+struct p *pidleget(void);                               /* sched.lock held */
+void *mstart(void *mp);
+void *templateloop(void *unused);
+void stoplockedm(struct m *mp);                         /* g0 */
+void startlockedm(struct m *mp, struct g *gp);          /* g0 */
+void lockOSThread(struct g *gp);
+void unlockOSThread(struct g *gp);
+extern _Atomic uint64_t idlemask;                       /* signals that idle Ms block: the main G's */
+void kernelstate(struct m *mp, struct g *gp);           /* mask and alternate stack of gp */
+struct m *newmstruct(void);                             /* sched.lock held */
+
+/* ---- syscall.c ---- */
+
+/* Around a system call that may block: the P may go to another M meanwhile. Between them, no call
+ * of the runtime and none that could get into one (malloc, stdio). exitsyscall parks. */
+void entersyscall(struct g *gp);
+void entersyscallblock(struct g *gp);                   /* it will block: others first */
+void exitsyscall(struct g *gp);
+
+/* ---- sysmon.c ---- */
+
+void *sysmon(void *unused);
+void sysmonwake(void);                                  /* sched.lock held */
+
+/* ---- gfree.c ---- */
+
+void gfput(struct m *mp, struct g *gp);
+struct g *gfget(struct m *mp, int class);
+void allgadd(struct g *gp);
+
+/* ---- tls.c ---- */
+
+const char *tlsinit(void);                              /* what is missing in this libc, or NULL */
+const char *tlstemplate(char *lo, size_t size);
+void rsequnregister(void);
+size_t tlsextra(void);
+struct g *tlsnew(const struct slot *slot, int tid);     /* hook; NULL: no memory */
+void tlsrenew(struct g *gp, int tid);                   /* hook */
+bool tlscancelable(const struct g *gp);
+void tlsborrow(struct g *gp, int tid);                  /* for mutexes that the kernel knows the owner of */
+void tlsreturn(struct g *gp);
+void tlsstack(struct g *gp);
+void tlsstart(void);                                    /* first thing a new G does */
+void tlsexit(struct g *gp);                             /* on the G, which may park in it */
+void tlschanged(void);                                  /* modules were loaded or unloaded */
+bool tlsmainexit(void (*to)(void));
+/* glibc's, without a declaration when compiled with -fexceptions: the list of cleanup buffers. */
+void __pthread_register_cancel(__pthread_unwind_buf_t *buf);
+void __pthread_unregister_cancel(__pthread_unwind_buf_t *buf);
+struct g *gof(pthread_t th);                            /* NULL: not a G */
+
+/* ---- trace.c ---- */
+
+void schedtrace(bool detailed);
+const char *waitname(unsigned why);
+
+#endif

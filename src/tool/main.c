@@ -1,0 +1,184 @@
+/*
+ * gossamer [options] [--] PROGRAM [ARGS...]: run a program on Gs.
+ *
+ * Only the options are here; the name of a subcommand counts where PROGRAM
+ * would stand, but not behind "--", so that a program of that name can be run.
+ */
+#include "tool.h"
+
+#include "base/env.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MINSTACK = 16384 };      /* glibc's PTHREAD_STACK_MIN */
+
+enum { OPT_CHILDREN = 256, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
+
+static const struct option longopts[] = {
+    { "children", required_argument, NULL, OPT_CHILDREN },
+    { "help", no_argument, NULL, OPT_HELP },
+    { "require", no_argument, NULL, OPT_REQUIRE },
+    { "version", no_argument, NULL, OPT_VERSION },
+    { NULL, 0, NULL, 0 },
+};
+
+static const struct {
+    const char *name;
+    int (*run)(const struct options *, char **);
+} commands[] = {
+    { "check", check },
+};
+
+static const char usage[] =
+"usage: gossamer [options] [--] PROGRAM [ARGS...]\n"
+"       gossamer [options] check PROGRAM\n"
+"Run a pthread program on goroutine-like threads, or say whether it would.\n"
+"\n"
+"  -p N                   run on N processors (sets GOMAXPROCS)\n"
+"  -s SIZE                stack size of a thread, as 256K or 1M\n"
+"                         (sets GOSSAMER_STACK)\n"
+"      --children=keep    child programs run on Gs too (the default)\n"
+"      --children=drop    only this program does\n"
+"      --require          exit with 125 rather than run on native threads\n"
+"  -q                     no line when it runs on native threads\n"
+"      --help             print this\n"
+"      --version          print the version\n";
+
+void
+complain(const char *fmt, ...)
+{
+    va_list ap;
+    char line[2 * PATH_MAX + 512];
+
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    /* One write: lines of several processes must not mix. */
+    fprintf(stderr, "gossamer: %s\n", line);
+}
+
+static int
+print(const char *text)
+{
+    if (fputs(text, stdout) == EOF || fflush(stdout) == EOF) {
+        complain("standard output: %s", strerror(errno));
+        return EXIT_OWN;
+    }
+    return 0;
+}
+
+static bool
+setprocs(struct options *opt, const char *arg)
+{
+    struct procs procs;
+
+    env_procs(&procs, arg);
+    if (procs.from != PROCS_ENV || procs.bad != 0) {
+        complain("-p: '%s' is not a number from 1 to %d", arg, PROCS_MAX);
+        return false;
+    }
+    opt->procs = arg;
+    return true;
+}
+
+static bool
+setstack(struct options *opt, const char *arg)
+{
+    unsigned long size;
+
+    if (env_size(arg, &size) != 0 || size < MINSTACK) {
+        complain("-s: '%s' is not a stack size (as 256K or 1M, at least %dK)",
+            arg, MINSTACK / 1024);
+        return false;
+    }
+    opt->stack = arg;
+    return true;
+}
+
+static bool
+setchildren(struct options *opt, const char *arg)
+{
+    if (strcmp(arg, "keep") != 0 && strcmp(arg, "drop") != 0) {
+        complain("--children: '%s' is neither keep nor drop", arg);
+        return false;
+    }
+    opt->children = arg;
+    return true;
+}
+
+/* getopt's own message for c == '?', with our name instead of argv[0]. */
+static void
+badoption(char **argv, int c)
+{
+    const char *missing = c == ':' ? " needs a value" : "";
+
+    if (optopt > 0 && optopt < 256)
+        complain("%s-%c%s (try --help)", c == ':' ? "" : "unknown option ",
+            optopt, missing);
+    else if (c == ':')
+        complain("%s%s (try --help)", argv[optind - 1], missing);
+    else if (optopt >= OPT_CHILDREN)
+        complain("%s: takes no value (try --help)", argv[optind - 1]);
+    else
+        complain("unknown option %s (try --help)", argv[optind - 1]);
+}
+
+/* Options up to the first operand; -1, or the status to exit with. */
+static int
+parse(struct options *opt, int argc, char **argv)
+{
+    int c;
+
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "+:p:s:q", longopts, NULL)) != -1) {
+        bool ok = true;
+
+        switch (c) {
+        case 'p': ok = setprocs(opt, optarg); break;
+        case 's': ok = setstack(opt, optarg); break;
+        case 'q': opt->quiet = true; break;
+        case OPT_CHILDREN: ok = setchildren(opt, optarg); break;
+        case OPT_REQUIRE: opt->require = true; break;
+        case OPT_VERSION: return print("gossamer " GOSSAMER_VERSION "\n");
+        case OPT_HELP: return print(usage);
+        default: badoption(argv, c); ok = false; break;
+        }
+        if (!ok)
+            return EXIT_OWN;
+    }
+    return -1;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options opt = { 0 };
+    int status = parse(&opt, argc, argv);
+
+    if (status >= 0)
+        return status;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (optind == argc || strcmp(argv[optind - 1], "--") == 0 ||
+            strcmp(argv[optind], commands[i].name) != 0)
+            continue;
+        optind++;
+        status = parse(&opt, argc, argv);
+        if (status >= 0)
+            return status;
+        if (optind == argc) {
+            complain("%s: no program given (try --help)", commands[i].name);
+            return EXIT_OWN;
+        }
+        return commands[i].run(&opt, argv + optind);
+    }
+    if (optind == argc) {
+        complain("no program given (try --help)");
+        return EXIT_OWN;
+    }
+    return run(&opt, argv + optind);
+}

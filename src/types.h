@@ -1,0 +1,230 @@
+/* The structures of the scheduler: G (a thread of the program), M (a kernel thread), P (the right to
+ * run Gs), and what hangs off them. Each field says who may write it. No functions here.
+ *
+ * Words for the owners: "the G" is whoever runs as that G; "its M" the kernel thread that runs or
+ * switches it; "the P's M" the M that holds the P; sched.lock and the like are locks. A field without
+ * _Atomic is only touched by its owner, or handed over with the switch or lock that its comment names.
+ */
+#ifndef GOSSAMER_TYPES_H
+#define GOSSAMER_TYPES_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define compiler_barrier() __asm__ volatile("" ::: "memory")
+
+#define load_rlx(p) atomic_load_explicit(p, memory_order_relaxed)
+#define load_acq(p) atomic_load_explicit(p, memory_order_acquire)
+#define store_rlx(p, v) atomic_store_explicit(p, v, memory_order_relaxed)
+#define store_rel(p, v) atomic_store_explicit(p, v, memory_order_release)
+
+enum { MAXPROCS = 256, RUNQSIZE = 256, MAXMS = 10000, MAXCLASSES = 64, CACHELINE = 64 };
+
+/* Runtime lock: 0 free, 1 held, 2 held and somebody sleeps. See base/lock.c. */
+struct lock {
+    _Atomic uint32_t key;
+};
+
+/* One-shot event for a kernel thread: 0 until notewakeup. See base/lock.c. */
+struct note {
+    _Atomic uint32_t key;
+};
+
+enum gstatus { Gidle, Grunnable, Grunning, Gsyscall, Gwaiting, Gdead };
+
+/* g->wake, the one word in which competing wakers meet. The G arms it before it shows itself to any
+ * waker; whoever moves it from Armed or Parked to a reason (gclaim) owns the wake-up, everybody else
+ * has lost. Parked says that the G has left its stack, so that the winner must make it runnable. */
+enum wake {
+    WakeNone,
+    WakeArmed,
+    WakeParked,
+    WakeUnpark,                 /* what it waited for happened */
+    WakeTimeout,                /* its timer fired */
+    WakeClose,                  /* its fd was closed */
+    WakeSignal,                 /* a signal handler is to run */
+    WakeCancel,                 /* pthread_cancel */
+};
+
+enum waitreason {
+    WaitNone, WaitMutex, WaitCond, WaitRwlock, WaitSem, WaitBarrier, WaitOnce, WaitJoin, WaitFutex,
+    WaitSleep, WaitRead, WaitWrite, WaitPoll, WaitPause,
+};
+
+/* A timer in some P's heap. `i` is its place there plus one, 0 while it is in none; both fields
+ * change under that heap's lock. */
+struct timer {
+    int64_t when;               /* CLOCK_MONOTONIC, ns */
+    struct g *gp;               /* claimed with WakeTimeout */
+    struct p *_Atomic pp;
+    uint32_t i;
+};
+
+/* A slot of a slab: guard, stack, thread block. Never unmapped; its class says where it is kept. */
+struct slot {
+    char *base;
+    size_t size;                /* guard and thread block included */
+    size_t guard;               /* bytes of guard at its bottom */
+    int class;
+};
+
+struct g {
+    /* what a switch touches */
+    void *sp;                   /* saved context; its M, while leaving it */
+    char *tp;                   /* thread pointer; fixed for the life of the block */
+    struct m *m;                /* the M that runs it; set by execute, valid while it runs */
+    _Atomic uint32_t wake;      /* enum wake */
+    _Atomic uint32_t status;    /* enum gstatus; for trace and inspector, decides nothing */
+    uint64_t sigmask;           /* the G's signal mask; the G */
+    struct g *schedlink;        /* next in whichever list holds it: global queue, free list, glist */
+    struct m *lockedm;          /* the M it is locked to; the G */
+    uint32_t locked;            /* how many times it asked for that; the G */
+    int locks;                  /* > 0: in the runtime; the G (its signal handlers and sysmon read) */
+    bool insys;                 /* between entersyscall and exitsyscall; the G */
+    bool wasready;              /* it made another G ready since it was last switched in; the G */
+    uint8_t quick;              /* 0..3: how surely it parks soon after making one ready; the G */
+    uint8_t waitreason;
+    uint64_t readytick;         /* cycle counter when it did; the G */
+
+    /* identity and life */
+    int64_t goid;
+    int tid;                    /* what gettid() says */
+    struct slot slot;           /* holds the thread block, and the stack unless ownstack */
+    char *stklo, *stkhi;        /* the stack in use */
+    size_t stksize;             /* as the program asked for it */
+    size_t guardsize;
+    struct timer timer;
+    stack_t altstack;           /* sigaltstack; the G */
+    bool hasalt;
+    bool specused;              /* pthread_setspecific was called; the G */
+    bool ismain;
+    bool ownstack;              /* runs on a stack the program gave */
+    _Atomic uint32_t joinstate; /* enum joinstate; joiners park on it */
+    struct g *_Atomic joining;  /* whom it is joining; the G */
+    _Atomic bool canceled;      /* pthread_cancel was called for it */
+    void *(*start)(void *);
+    void *arg;
+    void *retval;
+    struct g *alllink;          /* allgs; fixed after it is published */
+    uint64_t tlsgen;            /* of the TLS module list its block was last reset for */
+    char name[16];              /* pthread_setname_np */
+};
+
+/* Who gives a finished G back. Finished is or'ed in once nobody stands on its stack: whoever then finds
+ * it Joinable and takes it (a joiner, pthread_detach), was already Joining, or finds it Detached, owns it. */
+enum joinstate { Joinable, Detached, Joining, Finished = 4 };
+
+/* What is to be done with the context that was just left, once nobody stands on its stack. */
+enum prevop { PrevNone, PrevPark, PrevYield, PrevGlobal, PrevCall };
+
+/* m->lostp: the handshake by which sysmon takes the P from an M asleep in the kernel without having
+ * announced it. See sched/sysmon.c. */
+enum lostp { LostNo, LostAsked, LostTaken };
+
+struct m {
+    /* g0: the context that schedules. Its stack and thread block are those of the kernel thread,
+     * except for m0, whose kernel thread's own belong to the main G. */
+    void *g0sp;
+    char *g0tp;
+    struct g *curg;             /* its M */
+    struct p *p;                /* its M; NULL in a system call or when it has none */
+    struct p *oldp;             /* P it had when it entered the system call */
+    _Atomic uint32_t lostp;     /* enum lostp; sysmon asks, takes or withdraws, the M clears Taken */
+    enum prevop prevop;         /* what to do with prev; set before a switch, done right after it */
+    struct g *prev;
+    void (*prevfn)(struct m *, struct g *); /* for PrevCall */
+    uint64_t sigmask;           /* the kernel's mask of this thread, as we last set it */
+    void *altsp;                /* ss_sp of the kernel's alternate stack of this thread */
+
+    struct p *nextp;            /* P to start with; whoever wakes it, before notewakeup */
+    struct g *lockedg;          /* G locked to it; that G */
+    bool spinning;              /* its M; startm for a sleeping one */
+    bool blocked;               /* asleep on g0 with nothing held; its M and its signal handlers */
+    volatile bool deferred;     /* a signal was put off until the G's locks is 0; its M */
+    uint32_t rnd;
+    struct note park;
+    struct m *schedlink;        /* idle list; sched.lock */
+    struct m *alllink;
+    int id;
+    _Atomic int tid;            /* kernel thread id */
+    pthread_t thread;
+};
+
+struct timers {
+    struct lock lock;
+    _Atomic int64_t when0;      /* earliest `when`, 0 if none; written under lock, read by all */
+    struct timer **heap;        /* under lock */
+    uint32_t n, cap;
+};
+
+struct p {
+    int id;
+    _Atomic uint32_t status;    /* enum pstatus */
+    struct m *m;                /* the M that holds it; that M, or sched.lock while idle */
+    struct p *link;             /* idle list; sched.lock */
+
+    _Atomic uint32_t schedtick; /* time slices begun; its M */
+    _Atomic uint32_t syscalltick;
+    uint32_t tick;              /* rounds of schedule; its M */
+    _Atomic bool preempt;       /* sysmon: this slice is over, go on with another G */
+    struct {
+        uint32_t schedtick, syscalltick, tick;
+        int64_t schedwhen, syscallwhen, looked;
+    } sysmontick;               /* sysmon only */
+
+    struct g *gfree;            /* dead Gs with their stacks; the P's M */
+    int ngfree;
+
+    /* local run queue: see runq.c */
+    _Alignas(CACHELINE) _Atomic uint32_t runqhead; /* owner and thieves, by CAS */
+    _Atomic uint32_t runqtail;  /* the owner only; thieves read */
+    struct g *_Atomic runnext;  /* owner sets; thieves may CAS it to NULL */
+    struct g *_Atomic runq[RUNQSIZE];
+
+    _Alignas(CACHELINE) struct timers timers;
+};
+
+enum pstatus { Pidle, Prunning, Psyscall, Pdead };
+
+struct glist {
+    struct g *head, *tail;
+    int n;
+};
+
+struct sched {
+    _Alignas(CACHELINE) struct lock lock;
+    struct g *runqhead, *runqtail;      /* under lock */
+    _Atomic int32_t runqsize;           /* written under lock, read by all */
+    struct m *midle;                    /* under lock */
+    struct m *mdead;                    /* could not be started; under lock */
+    int nmidle, mnext;                  /* under lock */
+    struct p *pidle;                    /* under lock */
+    _Alignas(CACHELINE) _Atomic int32_t npidle; /* written under lock */
+    _Atomic int32_t nmspinning;
+    _Atomic uint32_t needspinning;
+    _Alignas(CACHELINE) _Atomic int64_t lastpoll; /* time of the last network poll, 0 while one M blocks there */
+    _Atomic int64_t polluntil;          /* when that M wakes by itself, 0 for never */
+    _Atomic uint32_t sysmonwait;        /* sysmon sleeps on sysmonnote; under lock */
+    struct note sysmonnote;
+
+    struct m *newm;                     /* Ms that the template thread is to start; under lock */
+    struct note newmnote;
+
+    struct lock gflock;
+    struct g *gfree[MAXCLASSES];        /* dead Gs by class of their slot; gflock */
+
+    struct lock alllock;                /* allgs, allms */
+    struct g *_Atomic allgs;
+    struct m *_Atomic allms;
+    _Atomic int64_t goidgen;
+    _Atomic int64_t ngs;                /* live Gs, main included */
+    int64_t boottime;
+};
+
+#endif

@@ -1,0 +1,68 @@
+/* Unnamed semaphores of one process, in glibc's layout of sem_t: the value in the low half of a 64-bit
+ * word, the number of waiters in the high half. Named and shared ones are the real functions'. */
+#define _GNU_SOURCE 1
+#include "wait/wait.h"
+#include <errno.h>
+#include <limits.h>
+
+#define WAITER ((uint64_t)1 << 32)
+
+static inline _Atomic uint64_t *
+dataof(sem_t *s)
+{
+    return (_Atomic uint64_t *)(void *)s;
+}
+
+int
+sema_trywait(sem_t *s)
+{
+    _Atomic uint64_t *data = dataof(s);
+    uint64_t d = load_rlx(data);
+
+    while ((uint32_t)d != 0)
+        if (atomic_compare_exchange_weak_explicit(data, &d, d - 1, memory_order_acquire, memory_order_relaxed))
+            return 0;
+    return -EAGAIN;
+}
+
+int
+sema_wait(sem_t *s, int64_t when)
+{
+    _Atomic uint64_t *data = dataof(s);
+    _Atomic uint32_t *value = (_Atomic uint32_t *)(void *)s;
+    uint64_t d;
+    int r;
+
+    if (sema_trywait(s) == 0)
+        return 0;
+    if (when < 0)
+        return (int)when;
+    d = atomic_fetch_add(data, WAITER) + WAITER;
+    for (;;) {
+        while ((uint32_t)d != 0)
+            if (atomic_compare_exchange_weak_explicit(data, &d, d - 1 - WAITER, memory_order_acquire,
+                                                      memory_order_relaxed))
+                return 0;
+        r = park(value, 0, when, 1, WaitSem);
+        if (r == -ETIMEDOUT || r == -EINTR) {
+            atomic_fetch_sub(data, WAITER);
+            return r;
+        }
+        d = load_rlx(data);
+    }
+}
+
+int
+sema_post(sem_t *s)
+{
+    _Atomic uint64_t *data = dataof(s);
+    uint64_t d = load_rlx(data);
+
+    do
+        if ((uint32_t)d == SEM_VALUE_MAX)
+            return -EOVERFLOW;
+    while (!atomic_compare_exchange_weak_explicit(data, &d, d + 1, memory_order_release, memory_order_relaxed));
+    if (d >= WAITER)
+        unpark(s, 1, ~0u);
+    return 0;
+}

@@ -1,0 +1,217 @@
+/* Signal handlers of the program, behind a trampoline.
+ *
+ * The kernel delivers on a kernel thread, which may just then be in the runtime: with a lock held, in the
+ * middle of a switch, or on g0. There the handler must not run, since it may call us again. The trampoline
+ * queues the signal once more for the same kernel thread, with its siginfo, and leaves it blocked; the
+ * way out of the runtime restores the mask, and the signal comes again (deferredsignals, idlestate).
+ * Signals of the fault kind are the G's own doing and are handled where they are.
+ *
+ * While the handler runs on a G, the G's mask is what the kernel made it, so that it stays right if the
+ * handler parks and another G takes the M.
+ *
+ * SA_RESETHAND is ours to do: the kernel would do it at the first delivery, which we may put off.
+ */
+#define _GNU_SOURCE 1
+#include "wait/wait.h"
+#include "base/real.h"
+#include <errno.h>
+#include <string.h>
+#include <ucontext.h>
+
+enum { ResetHand = (int)SA_RESETHAND };
+
+struct action {
+    struct sigaction sa;        /* as the program gave it; under lock */
+    _Atomic bool ours;          /* the kernel has the trampoline */
+};
+
+static struct action actions[_NSIG];
+static struct lock actionlock;
+
+static bool
+fault(int sig, const siginfo_t *info)
+{
+    return (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS) &&
+           info->si_code > 0;
+}
+
+/* The M whose runtime this signal interrupted, or NULL. */
+static struct m *
+interruptedruntime(void)
+{
+    struct g *gp = curg;
+    struct m *mp = curm;
+
+    if (gp != NULL)
+        return gp->locks > 0 ? gp->m : NULL;
+    return mp != NULL && !mp->blocked ? mp : NULL;
+}
+
+static void
+putoff(struct m *mp, int sig, siginfo_t *info, ucontext_t *uc)
+{
+    sigaddset(&uc->uc_sigmask, sig);
+    sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(info));
+    mp->deferred = true;
+}
+
+static void
+call(int sig, siginfo_t *info, void *uc)
+{
+    struct sigaction sa;
+
+    lock(&actionlock);
+    sa = actions[sig].sa;
+    if (sa.sa_flags & ResetHand)
+        actions[sig].sa.sa_handler = SIG_DFL;
+    unlock(&actionlock);
+    if (sa.sa_flags & ResetHand)
+        real.sigaction(sig, &actions[sig].sa, NULL);
+    if (sa.sa_flags & SA_SIGINFO)
+        sa.sa_sigaction(sig, info, uc);
+    else if (sa.sa_handler != SIG_DFL && sa.sa_handler != SIG_IGN)
+        sa.sa_handler(sig);
+}
+
+static void
+trampoline(int sig, siginfo_t *info, void *ucontext)
+{
+    ucontext_t *uc = ucontext;
+    struct g *gp = curg;
+    struct m *mp = active ? interruptedruntime() : NULL;
+    uint64_t before, during = 0;
+    int saved = errno;
+
+    if (mp != NULL && !fault(sig, info)) {
+        putoff(mp, sig, info, uc);
+        errno = saved;
+        return;
+    }
+    if (gp == NULL || !active || gp->locks > 0) {
+        call(sig, info, uc);
+        errno = saved;
+        return;
+    }
+    memcpy(&before, &uc->uc_sigmask, sizeof before);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&during), 8);
+    gp->locks++;
+    gp->sigmask = gp->m->sigmask = during;
+    releasem(gp);
+    call(sig, info, uc);
+    gp->locks++;
+    memcpy(&before, &uc->uc_sigmask, sizeof before);    /* the handler may have changed it */
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&before), 0, 8);
+    gp->sigmask = gp->m->sigmask = before;
+    gp->locks--;
+    errno = saved;
+}
+
+/* sigaction(2) for a process that is or was active. */
+int
+signal_action(int sig, const struct sigaction *new, struct sigaction *old)
+{
+    struct sigaction sa, was;
+    bool handler = new != NULL && new->sa_handler != SIG_DFL && new->sa_handler != SIG_IGN;
+    struct g *gp = getg();
+    int r;
+
+    if (sig <= 0 || sig >= _NSIG)
+        return real.sigaction(sig, new, old);
+    if (new != NULL) {
+        sa = *new;
+        if (handler) {
+            sa.sa_sigaction = trampoline;
+            sa.sa_flags = (sa.sa_flags | SA_SIGINFO) & ~ResetHand;
+        }
+    }
+    if (gp != NULL)
+        acquirem(gp);
+    lock(&actionlock);
+    was = actions[sig].sa;
+    if (handler) {
+        actions[sig].sa = *new;
+        store_rlx(&actions[sig].ours, true);
+    }
+    unlock(&actionlock);
+    r = real.sigaction(sig, new != NULL ? &sa : NULL, old);
+    if (r < 0 && handler) {
+        lock(&actionlock);
+        actions[sig].sa = was;
+        unlock(&actionlock);
+    }
+    if (gp != NULL)
+        releasem(gp);
+    if (r == 0 && old != NULL && old->sa_sigaction == trampoline) {
+        int flags = old->sa_flags;
+
+        *old = was;
+        old->sa_flags = was.sa_flags | (flags & 0x04000000);    /* SA_RESTORER, as libc shows it */
+    }
+    return r;
+}
+
+/* At boot: the handlers that the program has already. */
+void
+signal_boot(void)
+{
+    struct sigaction sa;
+
+    for (int sig = 1; sig < _NSIG; sig++)
+        if (sig != 32 && sig != 33 && real.sigaction(sig, NULL, &sa) == 0 && sa.sa_handler != SIG_DFL &&
+            sa.sa_handler != SIG_IGN && sa.sa_sigaction != trampoline)
+            signal_action(sig, &sa, NULL);
+}
+
+/* pthread_sigmask; `how` as there. -errno. */
+int
+signal_mask(int how, const sigset_t *set, sigset_t *old)
+{
+    struct g *gp = getg();
+    uint64_t new, was;
+    int r;
+
+    if (gp == NULL || set == NULL) {
+        sigset_t safe;
+
+        if (set != NULL) {      /* libc's own two signals are never blocked */
+            safe = *set;
+            *(uint64_t *)(void *)&safe &= ~(UINT64_C(3) << 31);
+        }
+        return (int)sys4(SYS_rt_sigprocmask, how, set != NULL ? A(&safe) : 0, A(old), 8);
+    }
+    memcpy(&new, set, sizeof new);
+    new &= ~(UINT64_C(3) << 31);
+    acquirem(gp);
+    r = (int)sys4(SYS_rt_sigprocmask, how, A(&new), A(&was), 8);
+    if (r == 0) {
+        if (old != NULL)
+            memcpy(old, &was, sizeof was);
+        sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, A(&new), 8);
+        gp->sigmask = gp->m->sigmask = new;
+        if (gp->ismain)
+            store_rlx(&idlemask, new);
+    }
+    releasem(gp);
+    return r;
+}
+
+int
+signal_altstack(const stack_t *new, stack_t *old)
+{
+    struct g *gp = getg();
+    int r;
+
+    if (gp == NULL)
+        return (int)sys3(SYS_sigaltstack, A(new), A(old), 0);
+    acquirem(gp);
+    r = (int)sys3(SYS_sigaltstack, A(new), A(old), 0);
+    if (r == 0 && new != NULL) {
+        if (new->ss_flags & SS_DISABLE)
+            memset(&gp->altstack, 0, sizeof gp->altstack);
+        else
+            gp->altstack = *new;
+        gp->m->altsp = gp->altstack.ss_sp;
+    }
+    releasem(gp);
+    return r;
+}

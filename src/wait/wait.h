@@ -1,0 +1,153 @@
+/* wait: what a thread can wait for. Functions return 0 or -errno (never touch errno), may park where
+ * they say "parks", and work for foreign threads too, which then block in the kernel. */
+#ifndef GOSSAMER_WAIT_H
+#define GOSSAMER_WAIT_H
+
+#ifndef _GNU_SOURCE
+#error "wait.h needs _GNU_SOURCE"
+#endif
+#include "sched/sched.h"
+#include <poll.h>
+#include <semaphore.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* ---- park.c: the one place to wait; a futex in user space ---- */
+
+/* One waiter, on its own stack. Links, addr and bucket change under the bucket's lock. */
+struct waiter {
+    struct waiter *next, *prev;
+    const void *_Atomic addr;
+    struct bucket *_Atomic bucket;      /* where it is queued; NULL once it was taken out */
+    struct g *gp;                       /* NULL: foreign */
+    _Atomic uint32_t *wake;             /* &gp->wake, or its own word below */
+    _Atomic uint32_t own;
+    const void *aux;                    /* set before parkbegin: where unparkmove may move it; NULL: nowhere */
+    uint32_t tag;                       /* meaning is the user's; futex bit sets */
+    bool requeued;                      /* moved by requeue: what it first waited for has happened */
+};
+
+/* Queues the caller at addr if *addr is still `expect` (always, if word is NULL). False: it was not.
+ * Between parkbegin and parkend the caller may do short things (release a mutex), but not park. */
+bool parkbegin(struct waiter *w, const void *addr, const _Atomic uint32_t *word, uint32_t expect, uint32_t tag);
+/* Waits until woken or the deadline (CLOCK_MONOTONIC ns; 0: none); parks. 0, -ETIMEDOUT, -EINTR. */
+int parkend(struct waiter *w, int64_t deadline, enum waitreason why);
+/* Both. -EAGAIN if *word was not `expect`. */
+int park(_Atomic uint32_t *word, uint32_t expect, int64_t deadline, uint32_t tag, enum waitreason why);
+/* Wakes up to n waiters at addr whose tag has a bit of mask, oldest first; how many. */
+int unpark(const void *addr, int n, uint32_t mask);
+/* The same, but *word is set to `left` under the lock when waiters with a bit of leftmask remain. */
+int unparkleft(const void *addr, int n, uint32_t mask, uint32_t leftmask, _Atomic uint32_t *word, uint32_t left);
+/* Wakes n, moves up to m others to addr2; how many were woken and moved. If word is given and is not
+ * `expect`: -EAGAIN. */
+int requeue(const void *addr, int n, int m, const void *addr2, const _Atomic uint32_t *word, uint32_t expect,
+            int *moved);
+/* Wakes one waiter at addr and moves the others to the first one's aux, those with another aux are woken. */
+void unparkmove(const void *addr);
+bool parkedat(const void *addr);        /* a hint that needs no lock: false is certain for who came before */
+void parkreset(void);
+
+/* A timespec of `clock` as a CLOCK_MONOTONIC deadline, at least 1. -EINVAL. */
+int deadline(clockid_t clock, const struct timespec *abs, int64_t *out);
+
+/* ---- mutex.c ---- */
+
+enum { MutexReal = 16 | 32 | 64 | 128 };        /* robust, PI, PP, process-shared: libc's */
+
+static inline int
+mutexkind(const pthread_mutex_t *m)
+{
+    return m->__data.__kind & 0x7f & ~MutexReal;
+}
+
+static inline _Atomic uint32_t *
+mutexword(pthread_mutex_t *m)
+{
+    return (_Atomic uint32_t *)&m->__data.__lock;
+}
+
+int self_tid(void);
+int mutex_lockslow(pthread_mutex_t *m, int64_t deadline);       /* parks; takes the lock word as contended */
+int mutex_relock(pthread_mutex_t *m);           /* after a wait: as contended, any kind; parks */
+int mutex_lock(pthread_mutex_t *m);             /* any kind that is ours; parks */
+int mutex_trylock(pthread_mutex_t *m);
+int mutex_timedlock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs);
+int mutex_unlock(pthread_mutex_t *m);
+void mutex_wake(pthread_mutex_t *m);
+
+/* ---- cond.c, rwlock.c, sem.c, barrier.c, once.c ---- */
+
+int cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *abs); /* parks */
+void cond_signal(pthread_cond_t *c);
+void cond_broadcast(pthread_cond_t *c);
+
+int rwlock_rdlock(pthread_rwlock_t *rw, int64_t deadline, bool try);
+int rwlock_wrlock(pthread_rwlock_t *rw, int64_t deadline, bool try);
+int rwlock_unlock(pthread_rwlock_t *rw);
+
+int sema_wait(sem_t *s, int64_t deadline);
+int sema_trywait(sem_t *s);
+int sema_post(sem_t *s);
+
+int barrier_wait(pthread_barrier_t *b);
+int once(int *control, void (*fn)(void));
+
+/* ---- futex.c: the program's own syscall(SYS_futex) ---- */
+
+bool futex_ours(int op);
+long futex_call(uint32_t *addr, int op, uint32_t val, const struct timespec *ts, uint32_t *addr2, uint32_t val3);
+
+/* ---- sleep.c ---- */
+
+int sleep_until(clockid_t clock, int64_t deadline);     /* parks */
+int sleep_for(const struct timespec *req, struct timespec *rem); /* parks */
+int sleep_clock(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem); /* parks */
+
+/* ---- thread.c: the life of a thread ---- */
+
+struct newthread {
+    size_t stacksize, guardsize; /* bytes */
+    void *stackaddr;            /* lowest address of the program's own stack, or NULL */
+    bool detached;
+};
+
+int thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), void *arg);   /* hook */
+int thread_join(pthread_t th, void **ret, bool try, int64_t deadline);  /* parks */
+int thread_detach(pthread_t th);
+_Noreturn void thread_exit(void *ret);
+struct g *thread_of(pthread_t th);      /* NULL: not one of ours, or gone */
+
+/* ---- signal.c ---- */
+
+int signal_action(int sig, const struct sigaction *new, struct sigaction *old); /* sets errno, as the real one */
+int signal_mask(int how, const sigset_t *set, sigset_t *old);
+int signal_altstack(const stack_t *new, stack_t *old);
+void signal_boot(void);
+
+/* ---- io.c ---- */
+
+long io_read(int fd, void *buf, size_t n);
+long io_write(int fd, const void *buf, size_t n);
+long io_readv(int fd, const struct iovec *iov, int n);
+long io_writev(int fd, const struct iovec *iov, int n);
+long io_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *sa, socklen_t *len);
+long io_recvmsg(int fd, struct msghdr *msg, int flags);
+long io_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *sa, socklen_t len);
+long io_sendmsg(int fd, const struct msghdr *msg, int flags);
+long io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags);
+long io_connect(int fd, const struct sockaddr *sa, socklen_t len);
+/* Waits until fd may be read ('r') or written, its edge count is no longer seq, or the deadline; parks.
+ * 0: try again; -EBADF: closed; -ETIMEDOUT; -EINTR; -EPERM: cannot be waited for this way. */
+int io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int64_t deadline);
+void io_timeouts(void);         /* SO_RCVTIMEO or SO_SNDTIMEO was used */
+void io_closing(int fd);        /* wakes what waits for it; before the kernel closes it */
+/* A call of kind syscall: between entersyscall and exitsyscall. `blocks`: it surely will. */
+long io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f);
+
+/* ---- poll.c: timeouts in ns, -1 for ever; on return the time that is left in *ns if it is > 0 ---- */
+
+long poll_poll(struct pollfd *fds, nfds_t n, int64_t *ns);      /* parks */
+long poll_select(int n, fd_set *r, fd_set *w, fd_set *x, int64_t *ns); /* parks */
+
+#endif
