@@ -146,6 +146,7 @@ struct m {
     struct g *lockedg;          /* G locked to it; that G */
     bool spinning;              /* its M; startm for a sleeping one */
     bool blocked;               /* asleep on g0 with nothing held; its M and its signal handlers */
+    volatile bool preempting;   /* SIGURG is on its way; sysmon sets, its M clears */
     volatile bool deferred;     /* a signal was put off until the G's locks is 0; its M */
     uint32_t rnd;
     struct note park;

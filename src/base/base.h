@@ -7,6 +7,75 @@
 #include "../arch/x86_64/arch.h"
 #include <time.h>
 
+/* ---- pin.c: the running G, as far as base must know it ---- */
+
+/* The running G; NULL on g0, on foreign threads and while passive. In initial-exec TLS. */
+extern _Thread_local struct g *curg;
+
+void deferredsignals(struct g *gp);
+
+/* Pinned, a G stays on its M: it is not preempted, and signal handlers wait. Whoever takes a runtime
+ * lock is pinned: another G that wanted it would block the M that the holder needs. */
+static inline void
+unpin(struct g *gp)
+{
+    compiler_barrier();
+    if (gp != NULL && --gp->locks == 0 && unlikely(gp->m->deferred))
+        deferredsignals(gp);
+}
+
+static inline struct g *
+pin(void)
+{
+    struct g *gp = curg;
+
+    if (gp != NULL)
+        gp->locks++;
+    compiler_barrier();
+    return gp;
+}
+
+/* g->wake protocol: true if the caller now owns the wake-up; then *parked says that gp must be made
+ * ready, otherwise it is still on its way into gopark and will notice. */
+static inline bool
+gclaim(_Atomic uint32_t *wake, enum wake why, bool *parked)
+{
+    uint32_t w = load_rlx(wake);
+
+    while (w == WakeArmed || w == WakeParked)
+        if (atomic_compare_exchange_weak_explicit(wake, &w, why, memory_order_acq_rel, memory_order_relaxed)) {
+            *parked = w == WakeParked;
+            return true;
+        }
+    return false;
+}
+
+static inline void
+glistpush(struct glist *l, struct g *gp)
+{
+    gp->schedlink = NULL;
+    if (l->tail != NULL)
+        l->tail->schedlink = gp;
+    else
+        l->head = gp;
+    l->tail = gp;
+    l->n++;
+}
+
+static inline struct g *
+glistpop(struct glist *l)
+{
+    struct g *gp = l->head;
+
+    if (gp != NULL) {
+        l->head = gp->schedlink;
+        if (l->head == NULL)
+            l->tail = NULL;
+        l->n--;
+    }
+    return gp;
+}
+
 /* ---- lock.c: locks and notes for kernel threads, on the kernel's futex ---- */
 
 void lockslow(struct lock *l);
@@ -69,7 +138,7 @@ void *sysalloc(size_t size);                    /* zeroed pages, NULL when there
 int slotclass(size_t size, size_t guard, size_t extra); /* -EAGAIN: too many classes */
 int slotalloc(struct slot *s, int class);
 void slottrim(struct slot *s, size_t keep);     /* drops all pages but the top `keep` bytes */
-void slotreset(void);                           /* in a forked child: forget the slabs */
+void slotreset(void);                           /* in a forked child: the lock may have been held */
 extern size_t pagesize;
 extern bool guardregions;                       /* MADV_GUARD_INSTALL works */
 

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -19,6 +20,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
@@ -29,6 +31,7 @@
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define REAL_LIST(X) \
@@ -57,7 +60,8 @@
     X(socket) X(socketpair) X(pipe) X(pipe2) X(dup) X(setsockopt) X(open) X(open64) X(openat) X(openat64) \
     X(epoll_create) X(epoll_create1) X(eventfd) X(timerfd_create) X(signalfd) X(inotify_init) X(inotify_init1) \
     X(memfd_create) \
-    X(sigprocmask) X(pthread_sigmask) X(sigaltstack) X(sigaction) X(signal) X(raise) X(sigsuspend) \
+    X(sigprocmask) X(pthread_sigmask) X(sigaltstack) X(sigaction) X(signal) X(raise) X(sigsuspend) X(siglongjmp) X(longjmp) X(_longjmp) \
+    X(swapcontext) X(setcontext) X(prctl) \
     X(fork) X(_Fork) X(vfork) X(daemon) X(dlopen) X(dlmopen) X(dlclose)
 
 /* Names with prototypes that no header gives under our feature macros. */
@@ -69,6 +73,7 @@
     X(__recvfrom_chk, ssize_t, (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
     X(__poll_chk, int, (struct pollfd *, nfds_t, int, size_t)) \
     X(__ppoll_chk, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t)) \
+    X(__longjmp_chk, void, (struct __jmp_buf_tag *, int)) \
     X(__sysv_signal, __sighandler_t, (int, __sighandler_t))
 
 #define REAL_FIELD(name) __typeof__(name) *name;

@@ -63,6 +63,7 @@ roundsize(size_t size)
 int
 slotclass(size_t size, size_t guard, size_t extra)
 {
+    struct g *me;
     int i;
 
     if (size > (size_t)1 << 44 || guard > (size_t)1 << 44)
@@ -70,6 +71,7 @@ slotclass(size_t size, size_t guard, size_t extra)
     extra = (extra + pagesize - 1) & -pagesize;
     guard = guard ? roundsize(guard) : 0;
     size = guard + (size ? roundsize(size) : 0) + extra;
+    me = pin();
     lock(&slotlock);
     for (i = 0; i < MAXCLASSES; i++) {
         if (classes[i].size == 0)
@@ -78,6 +80,7 @@ slotclass(size_t size, size_t guard, size_t extra)
             break;
     }
     unlock(&slotlock);
+    unpin(me);
     return i < MAXCLASSES ? i : -EAGAIN;
 }
 
@@ -124,11 +127,13 @@ slotalloc(struct slot *s, int class)
 {
     struct class *c = &classes[class];
     size_t top = 2 * pagesize;
+    struct g *me = pin();
     char *slot;
 
     lock(&slotlock);
     slot = newslot(c);
     unlock(&slotlock);
+    unpin(me);
     if (slot == NULL)
         return -EAGAIN;
     *s = (struct slot){ slot, c->size, c->guard, class };
@@ -157,6 +162,4 @@ void
 slotreset(void)
 {
     store_rlx(&slotlock.key, 0);
-    for (int i = 0; i < MAXCLASSES; i++)
-        classes[i] = (struct class){ 0 };
 }

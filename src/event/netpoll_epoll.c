@@ -9,7 +9,6 @@
  * Our two fds are moved to high numbers, where a program that counts or closes its own does not meet them.
  */
 #include "event/event.h"
-#include "sched/sched.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>

@@ -6,7 +6,6 @@
  * and a polldesc whose look-up is older asks the kernel again before anybody parks.
  */
 #include "event/event.h"
-#include "sched/sched.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -87,16 +86,19 @@ pdget(int fd)
 {
     struct polldesc *pd = pdpeek(fd);
     enum fdclass class;
+    struct g *me;
 
     if (pd == NULL || load_acq(&pd->class) != FdUnknown)
         return pd;
     class = classify(fd);
     if (class == FdUnknown)
         return NULL;
+    me = pin();
     lock(&pd->lock);
     if (load_rlx(&pd->class) == FdUnknown)
         store_rel(&pd->class, class);
     unlock(&pd->lock);
+    unpin(me);
     return pd;
 }
 
@@ -153,28 +155,34 @@ void
 pdclosing(int fd, struct glist *list)
 {
     struct polldesc *pd = pdpeek(fd);
+    struct g *me;
 
     if (pd == NULL || (load_acq(&pd->class) == FdUnknown && !load_rlx(&pd->registered)))
         return;
+    me = pin();
     lock(&pd->lock);
     claimall(&pd->rq, list);
     claimall(&pd->wq, list);
     claimall(&pd->pq, list);
     forget(pd);
     unlock(&pd->lock);
+    unpin(me);
 }
 
 void
 pdforget(int fd)
 {
     struct polldesc *pd = pdpeek(fd);
+    struct g *me;
 
     if (pd == NULL || load_acq(&pd->class) == FdUnknown)
         return;
+    me = pin();
     lock(&pd->lock);
     if (pd->rq.head == NULL && pd->wq.head == NULL && pd->pq.head == NULL)
         forget(pd);
     unlock(&pd->lock);
+    unpin(me);
 }
 
 /* Whatever we knew of the number is of a description that libc closed without telling us. */
@@ -182,9 +190,11 @@ void
 pdmade(int fd, enum fdclass class, bool nonblock)
 {
     struct polldesc *pd = pdpeek(fd);
+    struct g *me;
 
     if (pd == NULL)
         return;
+    me = pin();
     lock(&pd->lock);
     if (load_rlx(&pd->class) != FdUnknown || load_rlx(&pd->registered))
         forget(pd);
@@ -192,6 +202,7 @@ pdmade(int fd, enum fdclass class, bool nonblock)
     store_rlx(&pd->nbgen, load_rlx(&nonblockgen));
     store_rel(&pd->class, class);
     unlock(&pd->lock);
+    unpin(me);
 }
 
 static struct pdqueue *

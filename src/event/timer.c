@@ -5,7 +5,6 @@
  * has returned nobody will claim the G for this timer any more.
  */
 #include "event/event.h"
-#include "sched/sched.h"
 #include <string.h>
 
 static void

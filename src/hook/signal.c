@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "hook/hook.h"
 #include <string.h>
+#include <ucontext.h>
 
 /* Trampolines stay in place in a forked child, which is passive. */
 static bool wasactive;
@@ -84,6 +85,47 @@ HOOK int
 sigaltstack(const stack_t *restrict new, stack_t *restrict old)
 {
     return likely(active) ? (int)sysret(signal_altstack(new, old)) : real.sigaltstack(new, old);
+}
+
+/* siglongjmp out of a handler restores a mask, in libc, behind our back; likewise the contexts. */
+static void
+masknow(const sigset_t *set)
+{
+    if (active)
+        signal_mask(SIG_SETMASK, set, NULL);
+}
+
+#define LONGJMP(name) \
+    HOOK void \
+    name(struct __jmp_buf_tag env[1], int val) \
+    { \
+        if (env->__mask_was_saved) \
+            masknow((const sigset_t *)&env->__saved_mask); \
+        real.name(env, val); \
+        __builtin_unreachable(); \
+    }
+
+LONGJMP(siglongjmp)
+LONGJMP(longjmp)
+LONGJMP(_longjmp)
+LONGJMP(__longjmp_chk)
+
+HOOK int
+swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
+{
+    struct g *gp = curg;
+
+    if (gp != NULL && *(const uint64_t *)(const void *)&to->uc_sigmask != gp->sigmask)
+        masknow(&to->uc_sigmask);
+    return real.swapcontext(from, to);
+}
+
+HOOK int
+setcontext(const ucontext_t *to)
+{
+    if (curg != NULL)
+        masknow(&to->uc_sigmask);
+    return real.setcontext(to);
 }
 
 /* ---- waiting for signals: in the kernel, with this G's mask ---- */

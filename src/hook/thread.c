@@ -1,6 +1,7 @@
 /* Threads: pthread_create, join, detach, exit, attributes, names, keys; C11's thrd_*. */
 #define _GNU_SOURCE 1
 #include "hook/hook.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,6 +215,29 @@ pthread_getname_np(pthread_t th, char *buf, size_t len)
 }
 
 HOOK int
+prctl(int op, ...)
+{
+    struct g *gp = getg();
+    unsigned long a[4];
+    va_list ap;
+
+    va_start(ap, op);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(ap, unsigned long);
+    va_end(ap);
+    if (gp != NULL && !gp->ismain && op == PR_SET_NAME) {
+        memset(gp->name, 0, sizeof gp->name);
+        memcpy(gp->name, (const char *)a[0], strnlen((const char *)a[0], 15));
+        return 0;
+    }
+    if (gp != NULL && !gp->ismain && op == PR_GET_NAME && gp->name[0] != '\0') {
+        memcpy((char *)a[0], gp->name, sizeof gp->name);
+        return 0;
+    }
+    return real.prctl(op, a[0], a[1], a[2], a[3]);
+}
+
+HOOK int
 pthread_setspecific(pthread_key_t key, const void *value)
 {
     struct g *gp = curg;
@@ -246,6 +270,62 @@ pthread_cancel(pthread_t th)
     if (gp != curg && tlscancelable(gp) && gclaim(&gp->wake, WakeCancel, &parked) && parked)
         goready(gp);
     return 0;
+}
+
+/* Scheduling attributes of a G: those of every new thread, which may be set again. */
+HOOK int
+pthread_getschedparam(pthread_t th, int *policy, struct sched_param *param)
+{
+    struct g *gp = isg(th) ? thread_of(th) : NULL;
+
+    if (gp == NULL || gp->ismain)
+        return real.pthread_getschedparam(th, policy, param);
+    *policy = SCHED_OTHER;
+    param->sched_priority = 0;
+    return 0;
+}
+
+static int
+setsched(int policy, int priority)
+{
+    if (policy == SCHED_OTHER)
+        return priority == 0 ? 0 : EINVAL;
+    return policy < 0 || policy > 6 ? EINVAL : ENOTSUP;
+}
+
+HOOK int
+pthread_setschedparam(pthread_t th, int policy, const struct sched_param *param)
+{
+    struct g *gp = isg(th) ? thread_of(th) : NULL;
+
+    if (gp == NULL || gp->ismain)
+        return real.pthread_setschedparam(th, policy, param);
+    return setsched(policy, param->sched_priority);
+}
+
+HOOK int
+pthread_setschedprio(pthread_t th, int priority)
+{
+    struct g *gp = isg(th) ? thread_of(th) : NULL;
+
+    if (gp == NULL || gp->ismain)
+        return real.pthread_setschedprio(th, priority);
+    return setsched(SCHED_OTHER, priority);
+}
+
+HOOK int
+pthread_getaffinity_np(pthread_t th, size_t size, cpu_set_t *set)
+{
+    struct g *gp = isg(th) ? thread_of(th) : NULL;
+    struct m *mp = gp != NULL ? gp->m : NULL;
+    long r;
+
+    if (gp == NULL || gp->ismain)
+        return real.pthread_getaffinity_np(th, size, set);
+    r = sys3(SYS_sched_getaffinity, gp == curg || mp == NULL ? 0 : load_rlx(&mp->tid), A(size), A(set));
+    if (r > 0 && (size_t)r < size)
+        memset((char *)set + r, 0, size - (size_t)r);
+    return r < 0 ? (int)-r : 0;
 }
 
 HOOK pid_t

@@ -103,6 +103,7 @@ adopt(void)
     gp->goid = 1;
     gp->tid = (int)sys3(SYS_gettid, 0, 0, 0);
     gp->ismain = true;
+    gp->specused = true;        /* it may have set values before */
     gp->m = &m0;
     gp->timer.gp = gp;
     store_rlx(&gp->status, Grunning);
@@ -162,12 +163,14 @@ start(void)
     procsinit();
     tracens = env_godebug(godebug, "schedtrace", 0) * 1000000;
     tracedetail = env_godebug(godebug, "scheddetail", 0) != 0;
+    asyncpreempt = env_godebug(godebug, "asyncpreemptoff", 0) == 0;
     netpollinit();
     fault = starttemplate();
     if (fault != NULL)
         return refuse("cannot make threads: ", fault);
     if (!adopt())
         return refuse("no memory", "");
+    preemptinit();
     store_rel((_Atomic int *)&active, 1);
     return 0;
 }

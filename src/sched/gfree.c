@@ -78,8 +78,11 @@ gfget(struct m *mp, int class)
 void
 allgadd(struct g *gp)
 {
+    struct g *me = pin();
+
     lock(&sched.alllock);
     gp->alllink = load_rlx(&sched.allgs);
     store_rel(&sched.allgs, gp);
     unlock(&sched.alllock);
+    unpin(me);
 }

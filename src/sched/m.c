@@ -227,14 +227,6 @@ msleep(struct m *mp)
     noteclear(&mp->park);
 }
 
-/* The handler of a signal that came inside the runtime has queued it again, blocked: let it come. */
-void
-deferredsignals(struct g *gp)
-{
-    gp->m->deferred = false;
-    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
-}
-
 /* g0, without a P: sleeps until somebody brings one. */
 void
 stopm(struct m *mp)

@@ -19,8 +19,6 @@ extern struct m m0;
 /* Passive until the first pthread_create, and again in a forked child. */
 extern int active;
 
-/* The running G; NULL on g0, on foreign threads and while passive. In initial-exec TLS. */
-extern _Thread_local struct g *curg;
 /* On the kernel threads that we made: their M. NULL elsewhere. */
 extern _Thread_local struct m *curm;
 /* What the owner fields of mutexes hold for this thread; 0 until a foreign thread needs it. */
@@ -50,21 +48,6 @@ void wakep(void);
 void prevdone(struct m *mp);
 void preemptpoint(struct g *gp);
 
-/* m->wake protocol: true if the caller now owns the wake-up; then *parked says that gp must be made
- * ready, otherwise it is still on its way into gopark and will notice. */
-static inline bool
-gclaim(_Atomic uint32_t *wake, enum wake why, bool *parked)
-{
-    uint32_t w = load_rlx(wake);
-
-    while (w == WakeArmed || w == WakeParked)
-        if (atomic_compare_exchange_weak_explicit(wake, &w, why, memory_order_acq_rel, memory_order_relaxed)) {
-            *parked = w == WakeParked;
-            return true;
-        }
-    return false;
-}
-
 static inline struct g *
 getg(void)
 {
@@ -73,7 +56,7 @@ getg(void)
     return likely(gp != NULL) && likely(!gp->insys) ? gp : NULL;
 }
 
-/* Enter and leave the runtime. Until the count is up, a signal handler may move us to another M. */
+/* Enter and leave the runtime: pinned, and with a P. */
 static inline struct m *
 acquirem(struct g *gp)
 {
@@ -88,40 +71,10 @@ acquirem(struct g *gp)
     return gp->m;
 }
 
-void deferredsignals(struct g *gp);
-
 static inline void
 releasem(struct g *gp)
 {
-    compiler_barrier();
-    if (--gp->locks == 0 && unlikely(gp->m->deferred))
-        deferredsignals(gp);
-}
-
-static inline void
-glistpush(struct glist *l, struct g *gp)
-{
-    gp->schedlink = NULL;
-    if (l->tail != NULL)
-        l->tail->schedlink = gp;
-    else
-        l->head = gp;
-    l->tail = gp;
-    l->n++;
-}
-
-static inline struct g *
-glistpop(struct glist *l)
-{
-    struct g *gp = l->head;
-
-    if (gp != NULL) {
-        l->head = gp->schedlink;
-        if (l->head == NULL)
-            l->tail = NULL;
-        l->n--;
-    }
-    return gp;
+    unpin(gp);
 }
 
 /* ---- runq.c ---- */
@@ -167,6 +120,13 @@ void exitsyscall(struct g *gp);
 
 void *sysmon(void *unused);
 void sysmonwake(void);                                  /* sched.lock held */
+
+/* ---- preempt.c ---- */
+
+extern bool asyncpreempt;                               /* GODEBUG=asyncpreemptoff=1 clears it */
+extern void (*preemptother)(int, siginfo_t *, void *);  /* for a SIGURG that is not ours */
+void preemptinit(void);
+void preemptone(struct p *pp);                          /* sysmon */
 
 /* ---- gfree.c ---- */
 

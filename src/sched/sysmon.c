@@ -49,9 +49,11 @@ asleep(int tid)
 }
 
 static bool
-workwaits(struct p *pp)
+workwaits(struct p *pp, int64_t now)
 {
-    return !runqempty(pp) || load_acq(&sched.runqsize) > 0;
+    int64_t when = load_acq(&pp->timers.when0);
+
+    return !runqempty(pp) || load_acq(&sched.runqsize) > 0 || (when != 0 && when <= now);
 }
 
 static bool
@@ -96,7 +98,7 @@ retakeone(struct p *pp, int64_t now)
             pp->sysmontick.schedwhen = pp->sysmontick.looked = now;
             return false;
         }
-        if (!workwaits(pp))
+        if (!workwaits(pp, now))
             return false;
         /* The look costs 10 us: at twice the age of the slice each time. */
         if (now - pp->sysmontick.looked > pp->sysmontick.looked - pp->sysmontick.schedwhen) {
@@ -104,7 +106,7 @@ retakeone(struct p *pp, int64_t now)
             takeunannounced(pp);
         }
         if (now - pp->sysmontick.schedwhen >= SLICE)
-            store_rlx(&pp->preempt, true);
+            preemptone(pp);
         return load_acq(&pp->status) != Prunning;
     }
     if (status == Psyscall) {
@@ -114,7 +116,7 @@ retakeone(struct p *pp, int64_t now)
             pp->sysmontick.syscallwhen = now;
             return false;
         }
-        if (runqempty(pp) && load_rlx(&sched.runqsize) == 0 &&
+        if (!workwaits(pp, now) &&
             load_rlx(&sched.nmspinning) + load_rlx(&sched.npidle) > 0 && pp->sysmontick.syscallwhen + SLICE > now)
             return false;
         if (atomic_compare_exchange_strong(&pp->status, &status, Pidle)) {

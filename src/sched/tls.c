@@ -23,7 +23,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-_Thread_local struct g *curg;
 _Thread_local struct m *curm;
 _Thread_local int curtid;
 
@@ -242,13 +241,16 @@ static void
 readmodules(uint64_t gen)
 {
     struct found found = { .n = 0 };
+    struct g *me;
 
     dl_iterate_phdr(collect, &found);
+    me = pin();
     lock(&modlock);
     memcpy(modules, found.mod, sizeof *modules * (size_t)found.n);
     nmodules = found.n;
     store_rel(&modulesgen, gen);
     unlock(&modlock);
+    unpin(me);
 }
 
 void
@@ -277,13 +279,12 @@ void
 tlsrenew(struct g *gp, int tid)
 {
     uint64_t gen = load_acq(&modgen);
-    bool any;
+    struct g *me;
 
     if (unlikely(load_acq(&modulesgen) != gen))
         readmodules(gen);
-    any = nmodules > 0;
-    if (any)
-        lock(&modlock);
+    me = pin();
+    lock(&modlock);
     for (int i = 0; i < nmodules; i++) {
         struct module *mod = &modules[i];
         char *to = gp->tp + mod->offset;
@@ -291,8 +292,8 @@ tlsrenew(struct g *gp, int tid)
         memcpy(to, mod->image, mod->filesz);
         memset(to + mod->filesz, 0, mod->memsz - mod->filesz);
     }
-    if (any)
-        unlock(&modlock);
+    unlock(&modlock);
+    unpin(me);
     freedynamic(gp->tp);
     store_rlx((_Atomic int *)(gp->tp + gl.cancelhandling), *(int *)(template + gl.cancelhandling));
     gp->tp[gl.cancelstate] = template[gl.cancelstate];

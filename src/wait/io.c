@@ -555,12 +555,7 @@ void
 io_closing(int fd)
 {
     struct glist list = { 0 };
-    struct g *gp = getg();
 
-    if (gp != NULL)
-        acquirem(gp);
     pdclosing(fd, &list);
-    if (gp != NULL)
-        releasem(gp);
     readylist(&list);
 }

@@ -71,6 +71,8 @@ in(struct g *gp)
 {
     if (gp != NULL)
         acquirem(gp);
+    else
+        pin();                  /* a signal handler in the middle of a system call, or foreign */
 }
 
 /* The same for wakers, which may be g0 with a P: the end of a thread wakes its joiner there. */
@@ -81,15 +83,16 @@ inwaker(struct g *gp)
 
     if (gp != NULL)
         return acquirem(gp);
+    if (pin() != NULL)
+        return NULL;
     mp = curm;
     return mp != NULL && mp->curg == NULL && mp->p != NULL ? mp : NULL;
 }
 
 static inline void
-out(struct g *gp)
+out(void)
 {
-    if (gp != NULL)
-        releasem(gp);
+    unpin(curg);
 }
 
 bool
@@ -112,7 +115,7 @@ parkbegin(struct waiter *w, const void *addr, const _Atomic uint32_t *word, uint
         enqueue(b, w);
     }
     unlock(&b->lock);
-    out(gp);
+    out();
     return same;
 }
 
@@ -146,7 +149,7 @@ withdraw(struct waiter *w)
         if (load_rlx(&w->bucket) == NULL && b == bucketof(load_rlx(&w->addr)))
             break;
     }
-    out(w->gp);
+    out();
 }
 
 int
@@ -242,7 +245,7 @@ unparkleft(const void *addr, int n, uint32_t mask, uint32_t leftmask, _Atomic ui
         while ((gp = glistpop(&list)) != NULL)
             ready(mp, gp);
     }
-    out(me);
+    out();
     return woken;
 }
 
@@ -301,7 +304,7 @@ requeue(const void *addr, int n, int m, const void *addr2, const _Atomic uint32_
     }
     unlockboth(from, to);
     *moved = nmoved;
-    out(me);
+    out();
     readylist(&list);
     return same ? woken : -EAGAIN;
 }
@@ -353,7 +356,7 @@ unparkmove(const void *addr)
         }
     }
     unlockboth(from, to);
-    out(me);
+    out();
     readylist(&list);
 }
 

@@ -59,13 +59,15 @@ static void
 call(int sig, siginfo_t *info, void *uc)
 {
     struct sigaction sa;
+    struct g *me = pin();
 
     lock(&actionlock);
     sa = actions[sig].sa;
     if (sa.sa_flags & ResetHand)
         actions[sig].sa.sa_handler = SIG_DFL;
     unlock(&actionlock);
-    if (sa.sa_flags & ResetHand)
+    unpin(me);
+    if ((sa.sa_flags & ResetHand) && sig != SIGURG)
         real.sigaction(sig, &actions[sig].sa, NULL);
     if (sa.sa_flags & SA_SIGINFO)
         sa.sa_sigaction(sig, info, uc);
@@ -128,12 +130,18 @@ signal_action(int sig, const struct sigaction *new, struct sigaction *old)
         acquirem(gp);
     lock(&actionlock);
     was = actions[sig].sa;
-    if (handler) {
+    if (handler || (new != NULL && sig == SIGURG)) {
         actions[sig].sa = *new;
         store_rlx(&actions[sig].ours, true);
     }
     unlock(&actionlock);
-    r = real.sigaction(sig, new != NULL ? &sa : NULL, old);
+    if (sig == SIGURG && asyncpreempt) {        /* the kernel's handler stays sched/preempt.c's */
+        if (old != NULL)
+            *old = was;
+        r = 0;
+    } else {
+        r = real.sigaction(sig, new != NULL ? &sa : NULL, old);
+    }
     if (r < 0 && handler) {
         lock(&actionlock);
         actions[sig].sa = was;
@@ -156,8 +164,9 @@ signal_boot(void)
 {
     struct sigaction sa;
 
+    preemptother = trampoline;
     for (int sig = 1; sig < _NSIG; sig++)
-        if (sig != 32 && sig != 33 && real.sigaction(sig, NULL, &sa) == 0 && sa.sa_handler != SIG_DFL &&
+        if (sig != 32 && sig != 33 && sig != SIGURG && real.sigaction(sig, NULL, &sa) == 0 && sa.sa_handler != SIG_DFL &&
             sa.sa_handler != SIG_IGN && sa.sa_sigaction != trampoline)
             signal_action(sig, &sa, NULL);
 }

@@ -207,7 +207,7 @@ thread_join(pthread_t th, void **ret, bool try, int64_t when)
     if (me != NULL && !try && circular(me, gp))
         return -EDEADLK;
     s = load_acq(&gp->joinstate);
-    if (try && s == Joinable)
+    if (try && (s & Finished) == 0)
         return -EBUSY;
     do
         if ((s & ~(uint32_t)Finished) != Joinable)

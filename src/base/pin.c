@@ -1,0 +1,13 @@
+/* The running G, and the signals that had to wait while it was pinned. See wait/signal.c. */
+#include "base.h"
+
+_Thread_local struct g *curg;
+
+/* The handler of a signal that came while its M was pinned has queued it again, blocked: let it come. The
+ * flag is the M's, like the pending signal; if we are moved in between, the other M's next G does this. */
+void
+deferredsignals(struct g *gp)
+{
+    gp->m->deferred = false;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+}

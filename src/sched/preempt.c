@@ -1,0 +1,116 @@
+/* Preemption by SIGURG, Go's signal for it: by default ignored, so that a stray one harms nobody.
+ *
+ * sysmon sends it to an M whose G has used up its slice while others wait. The handler goes on with another
+ * G from inside the signal frame, which lies on the G's own stack and holds all its registers; whichever
+ * M runs the G again returns through that frame. It must not be done where the G is a bystander of
+ * something it cannot leave half done: pinned in the runtime, in libc and the dynamic loader (their internal locks
+ * are the kernel's business, a waiter would block its M), in the vDSO (which may restart by its program
+ * counter), and on an alternate signal stack. There pp->preempt stays set, and the next way through the runtime
+ * honours it.
+ *
+ * A SIGURG that sysmon did not send is the program's (preemptother).
+ */
+#define _GNU_SOURCE 1
+#include "sched/sched.h"
+#include "base/real.h"
+#include <errno.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <ucontext.h>
+
+enum { MAXRANGES = 16 };
+
+static struct { uintptr_t lo, hi; } ranges[MAXRANGES];
+static int nranges;
+bool asyncpreempt = true;
+void (*preemptother)(int, siginfo_t *, void *);
+
+static bool
+covers(const struct dl_phdr_info *info, const void *addr)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+        if (ph->p_type == PT_LOAD && (uintptr_t)addr - info->dlpi_addr - ph->p_vaddr < ph->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static int
+addranges(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+
+    (void)size;
+    (void)unused;
+    if (!covers(info, (const void *)real.fork) && !covers(info, dlsym(RTLD_DEFAULT, "_dl_allocate_tls")) && !(vdso != NULL && covers(info, vdso)))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum && nranges < MAXRANGES; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+        if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X)) {
+            ranges[nranges].lo = info->dlpi_addr + ph->p_vaddr;
+            ranges[nranges++].hi = info->dlpi_addr + ph->p_vaddr + ph->p_memsz;
+        }
+    }
+    return 0;
+}
+
+static bool
+untouchable(struct g *gp, const ucontext_t *uc)
+{
+    uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP], sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+
+    for (int i = 0; i < nranges; i++)
+        if (pc >= ranges[i].lo && pc < ranges[i].hi)
+            return true;
+    return gp->altstack.ss_sp != NULL && sp - (uintptr_t)gp->altstack.ss_sp < gp->altstack.ss_size;
+}
+
+static void
+onurg(int sig, siginfo_t *info, void *ucontext)
+{
+    struct g *gp = curg;
+    int saved = errno;
+    bool ours = info->si_code == SI_TKILL && info->si_pid == (pid_t)sys3(SYS_getpid, 0, 0, 0) && active;
+    struct m *mp = gp != NULL ? gp->m : curm;
+
+    /* Sent to a thread by this process: sysmon, if it says so. */
+    if (!ours || mp == NULL || !mp->preempting) {
+        if (preemptother != NULL)
+            preemptother(sig, info, ucontext);
+        errno = saved;
+        return;
+    }
+    mp->preempting = false;
+    if (gp == NULL || gp->locks > 0 || gp->insys || gp->lockedm != NULL || untouchable(gp, ucontext))
+        return;
+    gosched(gp);
+    errno = saved;
+}
+
+/* sysmon. The M's slice is over; the flag is honoured at the next way through the runtime, the signal
+ * ends it now. */
+void
+preemptone(struct p *pp)
+{
+    struct m *mp = *(struct m *volatile *)&pp->m;
+
+    store_rlx(&pp->preempt, true);
+    if (!asyncpreempt || mp == NULL)
+        return;
+    mp->preempting = true;
+    sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), load_rlx(&mp->tid), SIGURG);
+}
+
+void
+preemptinit(void)
+{
+    struct sigaction sa = { .sa_sigaction = onurg, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER };
+
+    nranges = 0;
+    dl_iterate_phdr(addranges, NULL);
+    if (asyncpreempt)
+        real.sigaction(SIGURG, &sa, NULL);
+}
