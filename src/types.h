@@ -132,6 +132,7 @@ struct m {
      * except for m0, whose kernel thread's own belong to the main G. */
     void *g0sp;
     char *g0tp;
+    char *robust;               /* the kernel thread's own robust list head; its M at start */
     struct g *curg;             /* its M */
     struct p *p;                /* its M; NULL in a system call or when it has none */
     struct p *oldp;             /* P it had when it entered the system call */

@@ -68,10 +68,4 @@ void signalinit(void);          /* signal.c; after boot */
 /* thread.c */
 extern size_t defaultstack;     /* GOSSAMER_STACK; 0: glibc's */
 
-/* realmutex.c: mutexes that are libc's (see MutexReal). Positive errno. */
-int realmutex_lock(pthread_mutex_t *m);
-int realmutex_trylock(pthread_mutex_t *m);
-int realmutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs);
-int realmutex_unlock(pthread_mutex_t *m);
-
 #endif

@@ -398,7 +398,6 @@ MAKES(epoll_create, (int size), (size))
 MAKES(epoll_create1, (int flags), (flags))
 MAKES(eventfd, (unsigned count, int flags), (count, flags))
 MAKES(timerfd_create, (int clock, int flags), (clock, flags))
-MAKES(signalfd, (int fd0, const sigset_t *set, int flags), (fd0, set, flags))
 MAKES(inotify_init, (void), ())
 MAKES(inotify_init1, (int flags), (flags))
 MAKES(memfd_create, (const char *name, unsigned flags), (name, flags))
@@ -437,4 +436,15 @@ pipe2(int fds[2], int flags)
 
     madetwo(r, fds);
     return r;
+}
+
+/* What a signalfd shows depends on the thread that asks: never polled by another M. */
+HOOK int
+signalfd(int fd0, const sigset_t *set, int flags)
+{
+    int fd = real.signalfd(fd0, set, flags);
+
+    if (active && fd >= 0)
+        pdmade(fd, FdFile, (flags & SFD_NONBLOCK) != 0);
+    return fd;
 }

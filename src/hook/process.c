@@ -1,6 +1,8 @@
 /* fork and what is like it; loading of libraries. */
 #define _GNU_SOURCE 1
 #include "hook/hook.h"
+#include <link.h>
+#include <string.h>
 
 /* The child handler registered in init.c makes the child passive, before any other handler runs there. */
 HOOK pid_t
@@ -28,21 +30,58 @@ vforkactive(void)
     return fork();
 }
 
+/* A library that brings static TLS: the Gs that exist get it after its constructors have run. */
+static void
+loaded(int64_t before)
+{
+    int saved = errno;
+
+    if (active)
+        tlschanged(before);
+    errno = saved;
+}
+
+/* The loader searches a bare name by the RUNPATH of the object that calls dlopen. That must not become us:
+ * where the caller has one, this is a jump, and static TLS of what it loads is not set in older Gs. */
+static bool
+hasrunpath(const void *caller)
+{
+    struct link_map *lm = NULL;
+    Dl_info info;
+
+    if (dladdr1(caller, &info, (void **)&lm, RTLD_DL_LINKMAP) == 0 || lm == NULL)
+        return true;
+    for (const ElfW(Dyn) *d = lm->l_ld; d != NULL && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_RUNPATH || d->d_tag == DT_RPATH)
+            return true;
+    return false;
+}
+
 HOOK void *
 dlopen(const char *path, int mode)
 {
-    void *h = real.dlopen(path, mode);
+    int64_t before;
+    void *h;
 
-    tlschanged();
+    if (!active)
+        return real.dlopen(path, mode);
+    if (path == NULL || (strchr(path, '/') == NULL && hasrunpath(__builtin_return_address(0)))) {
+        tlsstale();
+        return real.dlopen(path, mode);
+    }
+    before = load_acq(&sched.goidgen);
+    h = real.dlopen(path, mode);
+    loaded(before);
     return h;
 }
 
 HOOK void *
 dlmopen(Lmid_t ns, const char *path, int mode)
 {
+    int64_t before = load_acq(&sched.goidgen);
     void *h = real.dlmopen(ns, path, mode);
 
-    tlschanged();
+    loaded(before);
     return h;
 }
 
@@ -51,6 +90,6 @@ dlclose(void *h)
 {
     int r = real.dlclose(h);
 
-    tlschanged();
+    loaded(0);
     return r;
 }

@@ -15,7 +15,7 @@ HOOK int
 pthread_mutex_lock(pthread_mutex_t *m)
 {
     if (unlikely(!active))
-        return real.pthread_mutex_lock(m);
+        return libcs(m) ? realmutex_passive(real.pthread_mutex_lock(m), 1) : real.pthread_mutex_lock(m);
     if (libcs(m))
         return realmutex_lock(m);
     return -mutex_lock(m);
@@ -25,7 +25,7 @@ HOOK int
 pthread_mutex_trylock(pthread_mutex_t *m)
 {
     if (unlikely(!active))
-        return real.pthread_mutex_trylock(m);
+        return libcs(m) ? realmutex_passive(real.pthread_mutex_trylock(m), 1) : real.pthread_mutex_trylock(m);
     if (libcs(m))
         return realmutex_trylock(m);
     return -mutex_trylock(m);
@@ -35,7 +35,7 @@ HOOK int
 pthread_mutex_unlock(pthread_mutex_t *m)
 {
     if (unlikely(!active))
-        return real.pthread_mutex_unlock(m);
+        return libcs(m) ? realmutex_passive(real.pthread_mutex_unlock(m), -1) : real.pthread_mutex_unlock(m);
     if (libcs(m))
         return realmutex_unlock(m);
     return -mutex_unlock(m);

@@ -18,6 +18,7 @@ enum { TEMPLATESTACK = 256 << 10 };
 extern int64_t tracens;
 extern bool tracedetail;
 
+int passiveheld;
 static struct lock bootlock;
 static bool refused;
 static const char *templatefault;
@@ -115,6 +116,12 @@ adopt(void)
     m0.sigmask = gp->sigmask;
     store_rlx(&idlemask, gp->sigmask);
     m0.curg = gp;
+    m0.robust = tlsrobust();
+    if (passiveheld > 0) {      /* their owner is this kernel thread */
+        gp->locked = (uint32_t)passiveheld;
+        gp->lockedm = &m0;
+        m0.lockedg = gp;
+    }
     store_rlx(&m0.tid, gp->tid);
     rsequnregister();
     curg = gp;

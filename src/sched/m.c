@@ -177,6 +177,7 @@ mstart(void *arg)
     rsequnregister();
     store_rlx(&mp->tid, (int)sys3(SYS_gettid, 0, 0, 0));
     mp->g0tp = thread_pointer();
+    mp->robust = tlsrobust();
     mp->sigmask = 0;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&mp->sigmask), 8);
     acquirep(mp, mp->nextp);

@@ -145,10 +145,14 @@ void tlsrenew(struct g *gp, int tid);                   /* hook */
 bool tlscancelable(const struct g *gp);
 void tlsborrow(struct g *gp, int tid);                  /* for mutexes that the kernel knows the owner of */
 void tlsreturn(struct g *gp);
+void tlsownerdies(struct g *gp);
+char *tlsrobust(void);                                  /* the calling kernel thread's robust list */
+extern int passiveheld;                                 /* mutexes of the kernel's kind, held at boot by main */
 void tlsstack(struct g *gp);
 void tlsstart(void);                                    /* first thing a new G does */
 void tlsexit(struct g *gp);                             /* on the G, which may park in it */
-void tlschanged(void);                                  /* modules were loaded or unloaded */
+void tlsstale(void);
+void tlschanged(int64_t before);                        /* hook */
 bool tlsmainexit(void (*to)(void));
 /* glibc's, without a declaration when compiled with -fexceptions: the list of cleanup buffers. */
 void __pthread_register_cancel(__pthread_unwind_buf_t *buf);

@@ -17,6 +17,7 @@
 #include "base/real.h"
 #include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <link.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static struct {
     size_t tid, list, specific, cancelhandling;
     size_t cancelstate, canceltype;         /* bytes */
     size_t cleanup;                         /* cleanup_jmp_buf */
+    size_t lm_modid, lm_offset;             /* in struct link_map */
     size_t robust;                          /* robust_head */
     size_t stackblock;                      /* address, then size; 0 if not found */
     ptrdiff_t resp, res;                    /* TLS __resp, and what it points to in struct pthread */
@@ -82,33 +84,6 @@ field(const char *name)
     const uint32_t *desc = find(name);
 
     return desc != NULL ? desc[2] : 0;
-}
-
-const char *
-tlsinit(void)
-{
-    const uint32_t *size = find("_thread_db_sizeof_pthread");
-    void (*info)(size_t *, size_t *) = find("_dl_get_tls_static_info");
-    char *resp = find("__resp");
-
-    missing = NULL;
-    gl.tid = field("_thread_db_pthread_tid");
-    gl.list = field("_thread_db_pthread_list");
-    gl.specific = field("_thread_db_pthread_specific");
-    gl.cancelhandling = field("_thread_db_pthread_cancelhandling");
-    gl.allocate_tls = find("_dl_allocate_tls");
-    gl.ctype_init = find("__ctype_init");
-    gl.call_tls_dtors = find("__call_tls_dtors");
-    gl.keys = find("__pthread_keys");
-    if (size == NULL || info == NULL || resp == NULL || missing != NULL)
-        return missing != NULL ? missing : "_thread_db_sizeof_pthread";
-    gl.pthread_size = *size;
-    info(&gl.tls_size, &gl.tls_align);
-    gl.resp = resp - thread_pointer();
-    if (gl.tls_align < 64)
-        gl.tls_align = 64;
-    arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0;
-    return NULL;
 }
 
 /* Finds the byte of the struct pthread at tp that a call changed; 0 if it is not exactly one. */
@@ -154,14 +129,22 @@ probe(char *tp)
     return gl.cleanup == 0 ? "cleanup buffers" : NULL;
 }
 
-/* The kernel knows where it is: it was told by set_robust_list. */
-static size_t
-robusthead(const char *tp)
+char *
+tlsrobust(void)
 {
     char *head = NULL;
     size_t size;
 
     sys3(SYS_get_robust_list, 0, A(&head), A(&size));
+    return head;
+}
+
+/* The kernel knows where it is: it was told by set_robust_list. */
+static size_t
+robusthead(const char *tp)
+{
+    char *head = tlsrobust();
+
     return head > tp && head < tp + gl.pthread_size ? (size_t)(head - tp) : 0;
 }
 
@@ -213,14 +196,30 @@ struct found {
     struct module mod[MAXMODULES];
 };
 
+/* How far below the thread pointer the module's static TLS lies, 0 if it has none. dlpi_tls_data does not
+ * say it for a module that this thread has not used yet. The loader's lock is held by dl_iterate_phdr. */
+static size_t
+statictls(size_t modid)
+{
+    for (struct link_map *lm = _r_debug.r_map; lm != NULL; lm = lm->l_next)
+        if (*(size_t *)((char *)lm + gl.lm_modid) == modid) {
+            ptrdiff_t offset = *(ptrdiff_t *)((char *)lm + gl.lm_offset);
+
+            return offset > 0 ? (size_t)offset : 0;     /* -1: forced to be dynamic */
+        }
+    return 0;
+}
+
 static int
 collect(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct found *found = arg;
-    char *tp = thread_pointer(), *data = info->dlpi_tls_data, *err = (char *)&errno, *own = (char *)&curg;
+    char *tp = thread_pointer(), *data = tp, *err = (char *)&errno, *own = (char *)&curg;
 
     (void)size;
-    if (data == NULL || data >= tp || data < tp - gl.tls_size || found->n == MAXMODULES)
+    if (info->dlpi_tls_modid != 0)
+        data -= statictls(info->dlpi_tls_modid);
+    if (data == tp || found->n == MAXMODULES)
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -235,10 +234,32 @@ collect(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
+/* modlock held. */
+static bool
+known(const struct module *mod)
+{
+    for (int i = 0; i < nmodules; i++)
+        if (memcmp(&modules[i], mod, sizeof *mod) == 0)
+            return true;
+    return false;
+}
+
+/* A library with static TLS was loaded: its variables in the blocks that existed before. glibc does
+ * this for its own threads only. Later blocks are born with them. */
+static void
+initlive(const struct module *mod, int64_t before)
+{
+    for (struct g *gp = load_acq(&sched.allgs); gp != NULL; gp = gp->alllink)
+        if (!gp->ismain && gp->goid <= before && load_acq(&gp->status) != Gdead) {
+            memcpy(gp->tp + mod->offset, mod->image, mod->filesz);
+            memset(gp->tp + mod->offset + mod->filesz, 0, mod->memsz - mod->filesz);
+        }
+}
+
 /* Reads the list of modules with static TLS again. dl_iterate_phdr takes the loader's lock, for which
  * a native thread would wait here too: modlock must not be held, the lock's holder may want it. */
 static void
-readmodules(uint64_t gen)
+readmodules(uint64_t gen, int64_t before)
 {
     struct found found = { .n = 0 };
     struct g *me;
@@ -246,6 +267,9 @@ readmodules(uint64_t gen)
     dl_iterate_phdr(collect, &found);
     me = pin();
     lock(&modlock);
+    for (int i = 0; i < found.n; i++)
+        if (!known(&found.mod[i]))
+            initlive(&found.mod[i], before);
     memcpy(modules, found.mod, sizeof *modules * (size_t)found.n);
     nmodules = found.n;
     store_rel(&modulesgen, gen);
@@ -253,10 +277,48 @@ readmodules(uint64_t gen)
     unpin(me);
 }
 
+/* Modules may be about to change: the list is read again for the next new G. */
 void
-tlschanged(void)
+tlsstale(void)
 {
     atomic_fetch_add(&modgen, 1);
+}
+
+/* Modules were loaded or unloaded; `before` is the newest G from before that. */
+void
+tlschanged(int64_t before)
+{
+    readmodules(atomic_fetch_add(&modgen, 1) + 1, before);
+}
+
+const char *
+tlsinit(void)
+{
+    const uint32_t *size = find("_thread_db_sizeof_pthread");
+    void (*info)(size_t *, size_t *) = find("_dl_get_tls_static_info");
+    char *resp = find("__resp");
+
+    missing = NULL;
+    gl.tid = field("_thread_db_pthread_tid");
+    gl.list = field("_thread_db_pthread_list");
+    gl.specific = field("_thread_db_pthread_specific");
+    gl.cancelhandling = field("_thread_db_pthread_cancelhandling");
+    gl.lm_modid = field("_thread_db_link_map_l_tls_modid");
+    gl.lm_offset = field("_thread_db_link_map_l_tls_offset");
+    gl.allocate_tls = find("_dl_allocate_tls");
+    gl.ctype_init = find("__ctype_init");
+    gl.call_tls_dtors = find("__call_tls_dtors");
+    gl.keys = find("__pthread_keys");
+    if (size == NULL || info == NULL || resp == NULL || missing != NULL)
+        return missing != NULL ? missing : "_thread_db_sizeof_pthread";
+    gl.pthread_size = *size;
+    info(&gl.tls_size, &gl.tls_align);
+    gl.resp = resp - thread_pointer();
+    if (gl.tls_align < 64)
+        gl.tls_align = 64;
+    readmodules(load_rlx(&modgen), 0);
+    arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0;
+    return NULL;
 }
 
 /* Dynamic TLS of the thread before us: freed as at the end of a native thread. dtv[-1].counter is
@@ -282,7 +344,7 @@ tlsrenew(struct g *gp, int tid)
     struct g *me;
 
     if (unlikely(load_acq(&modulesgen) != gen))
-        readmodules(gen);
+        readmodules(gen, 0);
     me = pin();
     lock(&modlock);
     for (int i = 0; i < nmodules; i++) {
@@ -377,7 +439,35 @@ void
 tlsreturn(struct g *gp)
 {
     *(int *)(gp->tp + gl.tid) = gp->tid;
-    sys3(SYS_set_robust_list, A(gp->m->g0tp + gl.robust), 24, 0);
+    sys3(SYS_set_robust_list, A(gp->m->robust), 24, 0);
+}
+
+/* gp ends and holds mutexes of the kernel's kind: what the kernel does at the end of a thread (its
+ * documentation, robust-futex-ABI), since the kernel thread lives on. Those of priority inheritance, marked by
+ * bit 0 of the link, are left to whoever waits: the kernel alone may hand them over. */
+void
+tlsownerdies(struct g *gp)
+{
+    struct { uintptr_t next; long offset; uintptr_t pending; } *head = (void *)(gp->tp + gl.robust);
+    uintptr_t entry = head->next;
+    uint32_t tid = *(uint32_t *)(gp->tp + gl.tid);
+
+    for (int i = 0; (entry & ~(uintptr_t)1) != (uintptr_t)head && entry != 0 && i < 1 << 20; i++) {
+        bool pi = entry & 1;
+        uintptr_t at = entry & ~(uintptr_t)1;
+        _Atomic uint32_t *word = (_Atomic uint32_t *)(at + (uintptr_t)head->offset);
+        uint32_t w = load_rlx(word);
+
+        entry = *(uintptr_t *)at;
+        while (!pi && (w & FUTEX_TID_MASK) == tid) {
+            if (!atomic_compare_exchange_strong(word, &w, (w & FUTEX_WAITERS) | FUTEX_OWNER_DIED))
+                continue;
+            if (w & FUTEX_WAITERS)
+                sys3(SYS_futex, A(word), FUTEX_WAKE, 1);
+            break;
+        }
+    }
+    head->next = (uintptr_t)head;
 }
 
 /* A pthread_t is the address of a struct pthread: its curg tells whether it is a G. */

@@ -8,13 +8,13 @@
  */
 #define _GNU_SOURCE 1
 #include "wait/wait.h"
-#include "base/real.h"
 #include <errno.h>
 
+/* A mutex of libc's: the names the program uses, which lend the P and lock the G to its M. */
 static int
 unlockmutex(pthread_mutex_t *m)
 {
-    return unlikely(m->__data.__kind & MutexReal) ? -real.pthread_mutex_unlock(m) : mutex_unlock(m);
+    return unlikely(m->__data.__kind & MutexReal) ? -realmutex_unlock(m) : mutex_unlock(m);
 }
 
 /* The mutex was not ours to release: out of the queue again, without losing a signal that came meanwhile. */

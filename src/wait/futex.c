@@ -101,6 +101,8 @@ futex_call(uint32_t *addr, int op, uint32_t val, const struct timespec *ts, uint
 
     if ((uintptr_t)addr % 4 != 0)
         return -EINVAL;
+    if ((uintptr_t)addr < pagesize)     /* other bad addresses fault as any access does */
+        return -EFAULT;
     switch (op & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
         return wait(addr, op, val, ts, FUTEX_BITSET_MATCH_ANY);

@@ -8,7 +8,6 @@
  */
 #define _GNU_SOURCE 1
 #include "wait/wait.h"
-#include "base/real.h"
 #include <errno.h>
 
 enum { SPINS = 40 };
@@ -119,7 +118,7 @@ mutex_relock(pthread_mutex_t *m)
     int kind = mutexkind(m);
 
     if (unlikely(m->__data.__kind & MutexReal))
-        return -real.pthread_mutex_lock(m);
+        return -realmutex_lock(m);
     if (kind == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__owner == self_tid())
         return lockkind(m, 0, false);
     while (atomic_exchange_explicit(word, 2, memory_order_acquire) != 0)

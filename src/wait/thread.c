@@ -42,10 +42,22 @@ gone(struct m *mp, struct g *gp)
         unpark(&gp->joinstate, 1, ~0u);
 }
 
+/* It ends while locked to its M, on account of mutexes that it still holds. */
+static void
+unlockall(struct g *gp)
+{
+    tlsownerdies(gp);
+    tlsreturn(gp);
+    while (gp->locked > 0)
+        unlockOSThread(gp);
+}
+
 static _Noreturn void
 finish(struct g *gp)
 {
     tlsexit(gp);
+    if (unlikely(gp->locked > 0))
+        unlockall(gp);
     if (atomic_fetch_sub(&sched.ngs, 1) == 1)
         exit(0);                /* main called pthread_exit before, we were the last */
     goleave(gp, gone);
@@ -143,7 +155,7 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     gp->goid = goid;
     gp->start = fn;
     gp->arg = arg;
-    gp->retval = NULL;
+    gp->retval = PTHREAD_CANCELED;      /* unless it returns or calls pthread_exit */
     gp->sigmask = me->sigmask;
     memset(&gp->altstack, 0, sizeof gp->altstack);
     gp->quick = 0;

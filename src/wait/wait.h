@@ -76,6 +76,14 @@ int mutex_timedlock(pthread_mutex_t *m, clockid_t clock, const struct timespec *
 int mutex_unlock(pthread_mutex_t *m);
 void mutex_wake(pthread_mutex_t *m);
 
+/* ---- realmutex.c: those that are libc's (MutexReal); positive errno, as from libc ---- */
+
+int realmutex_lock(pthread_mutex_t *m);
+int realmutex_trylock(pthread_mutex_t *m);
+int realmutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs);
+int realmutex_unlock(pthread_mutex_t *m);
+int realmutex_passive(int r, int held);         /* after the real call in a passive process; r */
+
 /* ---- cond.c, rwlock.c, sem.c, barrier.c, once.c ---- */
 
 int cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *abs); /* parks */

@@ -1,8 +1,11 @@
 /* Mutexes of which the kernel or other processes know: robust, priority inheritance and protection,
  * process-shared. They are libc's, and their owner is a kernel thread: the G is locked to its M while
- * it holds one, and its thread block shows the M's kernel tid (tlsborrow). */
+ * it holds one, and its thread block shows the M's kernel tid (tlsborrow).
+ */
 #define _GNU_SOURCE 1
-#include "hook/hook.h"
+#include "wait/wait.h"
+#include "base/real.h"
+#include <errno.h>
 
 static struct g *
 hold(void)
@@ -32,9 +35,19 @@ release(struct g *gp)
 static int
 held(struct g *gp, int r)
 {
-    exitreal(gp);
+    if (gp != NULL)
+        exitsyscall(gp);
     if (r != 0 && r != EOWNERDEAD)
         release(gp);
+    return r;
+}
+
+/* Those that the only thread of a passive process holds will be, once it is main, m0's. */
+int
+realmutex_passive(int r, int held)
+{
+    if (r == 0 || r == EOWNERDEAD)
+        passiveheld += held;
     return r;
 }
 
