@@ -87,6 +87,7 @@ struct g {
     uint32_t locked;            /* how many times it asked for that; the G */
     int locks;                  /* > 0: in the runtime; the G (its signal handlers and sysmon read) */
     bool insys;                 /* between entersyscall and exitsyscall; the G */
+    bool sigwork;               /* signals are queued for it that it does not block; senders set, the G clears */
     bool wasready;              /* it made another G ready since it was last switched in; the G */
     uint8_t quick;              /* 0..3: how surely it parks soon after making one ready; the G */
     uint8_t waitreason;
@@ -101,7 +102,12 @@ struct g {
     size_t guardsize;
     struct timer timer;
     stack_t altstack;           /* sigaltstack; the G */
-    bool hasalt;
+    struct sigentry *sigq;      /* signals for this G; wait/sigqueue.c, siglock */
+    _Atomic uint64_t sigpend;   /* which; siglock, read by the G */
+    uint64_t sigwait;           /* it is in sigwait for these; the G under siglock */
+    bool sigdirect;             /* the signal that comes is for this G; the G */
+    bool sigran;                /* a handler has run; the G's handlers set, its waits clear */
+    bool sigintr;               /* one of them without SA_RESTART; likewise */
     bool specused;              /* pthread_setspecific was called; the G */
     bool ismain;
     bool ownstack;              /* runs on a stack the program gave */

@@ -13,6 +13,7 @@
 extern _Thread_local struct g *curg;
 
 void deferredsignals(struct g *gp);
+extern void (*signaldeliver)(struct g *gp);     /* wait/sigqueue.c */
 
 /* Pinned, a G stays on its M: it is not preempted, and signal handlers wait. Whoever takes a runtime
  * lock is pinned: another G that wanted it would block the M that the holder needs. */
@@ -20,7 +21,7 @@ static inline void
 unpin(struct g *gp)
 {
     compiler_barrier();
-    if (gp != NULL && --gp->locks == 0 && unlikely(gp->m->deferred))
+    if (gp != NULL && --gp->locks == 0 && unlikely(gp->m->deferred | gp->sigwork))
         deferredsignals(gp);
 }
 

@@ -36,6 +36,7 @@ forked(void)
 {
     if (active) {
         parkreset();
+        signal_reset();
         bootchild();
     }
 }

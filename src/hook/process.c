@@ -18,6 +18,7 @@ _Fork(void)
 
     if (pid == 0 && active) {
         parkreset();
+        signal_reset();
         bootchild();
     }
     return pid;

@@ -7,11 +7,20 @@
 /* Trampolines stay in place in a forked child, which is passive. */
 static bool wasactive;
 
+/* The running G was cancelled; if it asked for it at any point, that is now. */
+static void
+cancelasync(struct g *gp)
+{
+    if (tlsasync(gp))
+        real.pthread_testcancel();
+}
+
 void
 signalinit(void)
 {
     wasactive = true;
     signal_boot();
+    preemptcancel = cancelasync;
 }
 
 HOOK int
@@ -128,19 +137,28 @@ setcontext(const ucontext_t *to)
     return real.setcontext(to);
 }
 
-/* ---- waiting for signals: in the kernel, with this G's mask ---- */
+/* ---- waiting for signals ---- */
+
+static int
+waitsignal(const sigset_t *set, siginfo_t *info, const struct timespec *ts)
+{
+    int r;
+
+    cancelpoint();
+    r = signal_wait(set, info, ts);
+    if (r > 0 && info->si_code == SI_TKILL)
+        info->si_code = SI_USER;        /* as libc does */
+    if (r == -EINTR)
+        cancelpoint();
+    return r;
+}
 
 HOOK int
 sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict ts)
 {
     siginfo_t own;
-    long r;
 
-    cancelpoint();
-    r = io_syscall(true, SYS_rt_sigtimedwait, A(set), A(info != NULL ? info : &own), A(ts), 8, 0, 0);
-    if (r > 0 && info != NULL && info->si_code == SI_TKILL)
-        info->si_code = SI_USER;        /* as libc does */
-    return (int)sysret(r);
+    return (int)sysret(waitsignal(set, info != NULL ? info : &own, ts));
 }
 
 HOOK int
@@ -153,57 +171,140 @@ HOOK int
 sigwait(const sigset_t *restrict set, int *restrict sig)
 {
     siginfo_t info;
-    int r, saved = errno;
+    int r;
 
-    while ((r = sigtimedwait(set, &info, NULL)) < 0 && errno == EINTR)
+    while ((r = waitsignal(set, &info, NULL)) == -EINTR)
         ;
     if (r < 0)
-        return errno;
-    errno = saved;
+        return -r;
     *sig = info.si_signo;
     return 0;
 }
 
+/* In the kernel, whose swap of masks is atomic; senders meanwhile see the mask of the call. */
 HOOK int
 sigsuspend(const sigset_t *set)
 {
+    struct g *gp = curg;
+    uint64_t before;
+    long r;
+
     cancelpoint();
-    return (int)sysret(io_syscall(true, SYS_rt_sigsuspend, A(set), 8, 0, 0, 0, 0));
+    if (gp == NULL)
+        return real.sigsuspend(set);
+    before = gp->sigmask;
+    if (signal_pending(gp) & ~*(const uint64_t *)(const void *)set) {   /* one is here already */
+        sigset_t old;
+
+        signal_mask(SIG_SETMASK, set, &old);
+        signal_mask(SIG_SETMASK, &old, NULL);
+        return (int)sysret(-EINTR);
+    }
+    gp->sigmask = *(const uint64_t *)(const void *)set;
+    r = io_syscall(true, SYS_rt_sigsuspend, A(set), 8, 0, 0, 0, 0);
+    gp->sigmask = before;
+    cancelpoint();
+    return (int)sysret(r);
 }
 
-/* ---- sending: to a G, by way of the M that runs it, or any if it is parked ---- */
+HOOK int
+sigpending(sigset_t *set)
+{
+    struct g *gp = curg;
+    int r = real.sigpending(set);
+
+    if (r == 0 && gp != NULL)
+        *(uint64_t *)(void *)set |= signal_pending(gp);
+    return r;
+}
+
+/* ---- sending ---- */
+
+static int
+sendinfo(struct g *gp, siginfo_t *info)
+{
+    struct sigaction sa;
+    int sig = info->si_signo;
+
+    /* Not blocked and no handler: the kernel's action concerns the whole process. */
+    if ((gp->sigmask >> (sig - 1) & 1) == 0 && (gp == curg || (signal_action(sig, NULL, &sa) == 0 &&
+                                                               (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)))) {
+        gp = curg;
+        if (gp != NULL)
+            gp->sigdirect = true;
+        return (int)-sys4(SYS_rt_tgsigqueueinfo, info->si_pid, sys3(SYS_gettid, 0, 0, 0), sig, A(info));
+    }
+    return -signal_send(gp, info);
+}
+
+static void
+fillinfo(siginfo_t *info, int sig, int code)
+{
+    memset(info, 0, sizeof *info);
+    info->si_signo = sig;
+    info->si_code = code;
+    info->si_pid = (pid_t)sys3(SYS_getpid, 0, 0, 0);
+    info->si_uid = (uid_t)sys3(SYS_getuid, 0, 0, 0);
+}
+
+static int
+killg(pthread_t th, int sig, int code, const union sigval *value)
+{
+    struct g *gp = thread_of(th);
+    siginfo_t info;
+
+    if (gp == NULL)
+        return ESRCH;
+    if (sig == 32 || sig == 33 || sig < 0 || sig >= _NSIG)
+        return EINVAL;
+    if (sig == 0 || (load_acq(&gp->joinstate) & Finished) != 0)
+        return 0;
+    fillinfo(&info, sig, code);
+    if (value != NULL)
+        info.si_value = *value;
+    return sendinfo(gp, &info);
+}
 
 HOOK int
 pthread_kill(pthread_t th, int sig)
 {
-    struct g *gp = active && gof(th) != NULL ? thread_of(th) : NULL;
-    struct m *mp;
+    if (!active || gof(th) == NULL)
+        return real.pthread_kill(th, sig);
+    return killg(th, sig, SI_TKILL, NULL);
+}
 
-    if (gp == NULL)
-        return active && gof(th) != NULL ? ESRCH : real.pthread_kill(th, sig);
-    if (sig == 32 || sig == 33 || sig < 0 || sig >= _NSIG)
-        return EINVAL;
-    if (sig == 0)
-        return 0;
-    mp = gp->m != NULL ? gp->m : curg != NULL ? curg->m : &m0;
-    return (int)-sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), load_rlx(&mp->tid), sig);
+HOOK int
+pthread_sigqueue(pthread_t th, int sig, const union sigval value)
+{
+    if (!active || gof(th) == NULL)
+        return real.pthread_sigqueue(th, sig, value);
+    return killg(th, sig, SI_QUEUE, &value);
 }
 
 HOOK int
 raise(int sig)
 {
-    if (unlikely(!active))
+    int r;
+
+    if (unlikely(!active) || curg == NULL)
         return real.raise(sig);
-    return (int)sysret(sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig));
+    r = killg(pthread_self(), sig, SI_TKILL, NULL);
+    return r == 0 ? 0 : (int)sysret(-r);
 }
 
 /* tids of Gs mean nothing to the kernel. */
 HOOK int
 tgkill(pid_t pid, pid_t tid, int sig)
 {
-    struct g *gp = curg;
+    struct g *gp = NULL;
 
-    if (gp != NULL && tid == gp->tid && pid == (pid_t)sys3(SYS_getpid, 0, 0, 0))
-        return raise(sig);
+    if (active && pid == (pid_t)sys3(SYS_getpid, 0, 0, 0))
+        for (gp = load_acq(&sched.allgs); gp != NULL && (gp->tid != tid || load_rlx(&gp->status) == Gdead);)
+            gp = gp->alllink;
+    if (gp != NULL) {
+        int r = killg((pthread_t)gp->tp, sig, SI_TKILL, NULL);
+
+        return r == 0 ? 0 : (int)sysret(-r);
+    }
     return (int)sysret(sys3(SYS_tgkill, pid, tid, sig));
 }

@@ -126,11 +126,16 @@ static bool
 viahook(long nr, const long a[6], long *r)
 {
     switch (nr) {
-    case SYS_gettid: *r = gettid(); return true;
+    case SYS_gettid: case SYS_set_tid_address: *r = gettid(); return true;
     case SYS_sched_yield: *r = sched_yield(); return true;
     case SYS_nanosleep: *r = interrupted(sleep_for((void *)a[0], (void *)a[1])); return true;
     case SYS_clock_nanosleep:
         *r = interrupted(sleep_clock((int)a[0], (int)a[1], (void *)a[2], (void *)a[3]));
+        return true;
+    case SYS_tgkill: *r = tgkill((pid_t)a[0], (pid_t)a[1], (int)a[2]); *r = *r < 0 ? -errno : 0; return true;
+    case SYS_tkill:
+        *r = tgkill((pid_t)sys3(SYS_getpid, 0, 0, 0), (pid_t)a[0], (int)a[1]);
+        *r = *r < 0 ? -errno : 0;
         return true;
     case SYS_read: *r = io_read((int)a[0], (void *)a[1], (size_t)a[2]); return true;
     case SYS_write: *r = io_write((int)a[0], (void *)a[1], (size_t)a[2]); return true;

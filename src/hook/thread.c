@@ -267,7 +267,11 @@ pthread_cancel(pthread_t th)
     if (!isg(th) || (gp = thread_of(th)) == NULL)
         return r;
     store_rel(&gp->canceled, true);
-    if (gp != curg && tlscancelable(gp) && gclaim(&gp->wake, WakeCancel, &parked) && parked)
+    if (gp == curg || !tlscancelable(gp))
+        return 0;
+    if (!gclaim(&gp->wake, WakeCancel, &parked))
+        pokem(gp->m);           /* running, or in a system call */
+    else if (parked)
         goready(gp);
     return 0;
 }

@@ -24,6 +24,7 @@ static struct { uintptr_t lo, hi; } ranges[MAXRANGES];
 static int nranges;
 bool asyncpreempt = true;
 void (*preemptother)(int, siginfo_t *, void *);
+void (*preemptcancel)(struct g *gp);
 
 static bool
 covers(const struct dl_phdr_info *info, const void *addr)
@@ -68,6 +69,19 @@ untouchable(struct g *gp, const ucontext_t *uc)
     return gp->altstack.ss_sp != NULL && sp - (uintptr_t)gp->altstack.ss_sp < gp->altstack.ss_size;
 }
 
+/* The G is to be cancelled and is in the kernel, in a call that the kernel is about to start again after
+ * this handler, or has not begun yet: it shall return -EINTR instead. */
+static void
+breakcall(ucontext_t *uc)
+{
+    const uint8_t *pc = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+
+    if (pc[0] == 0x0f && pc[1] == 0x05) {       /* syscall */
+        uc->uc_mcontext.gregs[REG_RIP] += 2;
+        uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
+    }
+}
+
 static void
 onurg(int sig, siginfo_t *info, void *ucontext)
 {
@@ -75,6 +89,7 @@ onurg(int sig, siginfo_t *info, void *ucontext)
     int saved = errno;
     bool ours = info->si_code == SI_TKILL && info->si_pid == (pid_t)sys3(SYS_getpid, 0, 0, 0) && active;
     struct m *mp = gp != NULL ? gp->m : curm;
+    struct p *pp;
 
     /* Sent to a thread by this process: sysmon, if it says so. */
     if (!ours || mp == NULL || !mp->preempting) {
@@ -84,8 +99,23 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         return;
     }
     mp->preempting = false;
-    if (gp == NULL || gp->locks > 0 || gp->insys || gp->lockedm != NULL || untouchable(gp, ucontext))
+    if (gp != NULL && gp->insys && load_rlx(&gp->canceled) && tlscancelable(gp))
+        breakcall(ucontext);
+    if (gp != NULL && gp->locks == 0 && !gp->insys) {
+        if (gp->sigwork)
+            signaldeliver(gp);
+        if (load_rlx(&gp->canceled) && preemptcancel != NULL)
+            preemptcancel(gp);
+    }
+    pp = gp != NULL ? gp->m->p : NULL;
+    if (pp == NULL || !load_rlx(&pp->preempt)) {
+        errno = saved;
         return;
+    }
+    if (gp->locks > 0 || gp->insys || gp->lockedm != NULL || untouchable(gp, ucontext)) {
+        errno = saved;
+        return;
+    }
     gosched(gp);
     errno = saved;
 }
@@ -100,6 +130,12 @@ preemptone(struct p *pp)
     store_rlx(&pp->preempt, true);
     if (!asyncpreempt || mp == NULL)
         return;
+    pokem(mp);
+}
+
+void
+pokem(struct m *mp)
+{
     mp->preempting = true;
     sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), load_rlx(&mp->tid), SIGURG);
 }
@@ -111,6 +147,5 @@ preemptinit(void)
 
     nranges = 0;
     dl_iterate_phdr(addranges, NULL);
-    if (asyncpreempt)
-        real.sigaction(SIGURG, &sa, NULL);
+    real.sigaction(SIGURG, &sa, NULL);
 }

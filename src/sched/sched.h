@@ -127,6 +127,8 @@ extern bool asyncpreempt;                               /* GODEBUG=asyncpreempto
 extern void (*preemptother)(int, siginfo_t *, void *);  /* for a SIGURG that is not ours */
 void preemptinit(void);
 void preemptone(struct p *pp);                          /* sysmon */
+void pokem(struct m *mp);                               /* its G has signals or was cancelled */
+extern void (*preemptcancel)(struct g *gp);             /* asynchronous cancellation; may not return */
 
 /* ---- gfree.c ---- */
 
@@ -143,6 +145,7 @@ size_t tlsextra(void);
 struct g *tlsnew(const struct slot *slot, int tid);     /* hook; NULL: no memory */
 void tlsrenew(struct g *gp, int tid);                   /* hook */
 bool tlscancelable(const struct g *gp);
+bool tlsasync(const struct g *gp);
 void tlsborrow(struct g *gp, int tid);                  /* for mutexes that the kernel knows the owner of */
 void tlsreturn(struct g *gp);
 void tlsownerdies(struct g *gp);

@@ -426,6 +426,17 @@ tlscancelable(const struct g *gp)
     return gp->tp[gl.cancelstate] == PTHREAD_CANCEL_ENABLE;
 }
 
+/* It asked for cancellation at any point (PTHREAD_CANCEL_ASYNCHRONOUS) and did not disable it. */
+bool
+tlsasync(const struct g *gp)
+{
+    int bits = *(int *)(gp->tp + gl.cancelhandling);
+
+    if (gl.canceltype - gl.cancelhandling < sizeof bits)
+        return (bits & 3) == 2;
+    return gp->tp[gl.canceltype] == PTHREAD_CANCEL_ASYNCHRONOUS && tlscancelable(gp);
+}
+
 /* gp is locked to its M and takes mutexes of which the kernel knows the owner: its block shows the
  * kernel's tid, and its robust list is the kernel thread's. */
 void

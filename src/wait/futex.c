@@ -34,6 +34,7 @@ static long
 wait(uint32_t *addr, int op, uint32_t val, const struct timespec *ts, uint32_t set)
 {
     clockid_t clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    struct g *gp = getg();
     int64_t when = 0;
     int r;
 
@@ -52,7 +53,12 @@ wait(uint32_t *addr, int op, uint32_t val, const struct timespec *ts, uint32_t s
                 return r;
         }
     }
-    return park((_Atomic uint32_t *)addr, val, when, set, WaitFutex);
+    if (gp != NULL)
+        signal_begin(gp);
+    do
+        r = park((_Atomic uint32_t *)addr, val, when, set, WaitFutex);
+    while (r == -EINTR && when == 0 && signal_restarts(gp));
+    return r;
 }
 
 static int

@@ -61,7 +61,10 @@ io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f)
         entersyscallblock(gp);
     else
         entersyscall(gp);
-    r = sys6(nr, a, b, c, d, e, f);
+    do {
+        gp->sigran = false;
+        r = sys6(nr, a, b, c, d, e, f);
+    } while (r == -EINTR && !gp->sigran && !load_rlx(&gp->canceled));   /* a signal that went elsewhere */
     exitsyscall(gp);
     return r;
 }
@@ -155,6 +158,7 @@ begin(struct call *c, int fd, int queue, long *r)
         return false;
     }
     preemptpoint(c->gp);
+    signal_begin(c->gp);
     c->pd = pdget(fd);
     if (c->pd == NULL) {
         *r = blocking(c);       /* not open, or beyond the table */
@@ -193,6 +197,8 @@ again(struct call *c, uint32_t seq, long *r)
         c->woken = true;
         return true;
     }
+    if (*r == -EINTR && c->deadline == 0 && signal_restarts(c->gp))
+        return true;
     if (*r == -EPERM)
         *r = blocking(c);
     else if (*r == -ETIMEDOUT)

@@ -88,6 +88,7 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
     uint32_t seq[MAXFDS];
     bool expired = false;
 
+    signal_begin(gp);
     for (;;) {
         uint32_t wake;
         bool sure;
@@ -124,7 +125,7 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
             releasem(gp);
         }
         leavequeues(gp, w, n);
-        if (wake == WakeSignal || wake == WakeCancel)
+        if ((wake == WakeSignal || wake == WakeCancel) && (gp->sigran || load_rlx(&gp->canceled)))
             return -EINTR;
         expired = wake == WakeTimeout;
     }

@@ -35,6 +35,8 @@ sema_wait(sem_t *s, int64_t when)
 
     if (sema_trywait(s) == 0)
         return 0;
+    if (getg() != NULL)
+        signal_begin(getg());
     if (when < 0)
         return (int)when;
     d = atomic_fetch_add(data, WAITER) + WAITER;
@@ -44,7 +46,7 @@ sema_wait(sem_t *s, int64_t when)
                                                       memory_order_relaxed))
                 return 0;
         r = park(value, 0, when, 1, WaitSem);
-        if (r == -ETIMEDOUT || r == -EINTR) {
+        if (r == -ETIMEDOUT || (r == -EINTR && !signal_restarts(getg()))) {
             atomic_fetch_sub(data, WAITER);
             return r;
         }

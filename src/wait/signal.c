@@ -27,6 +27,7 @@ struct action {
 
 static struct action actions[_NSIG];
 static struct lock actionlock;
+struct g *signal_main;
 
 static bool
 fault(int sig, const siginfo_t *info)
@@ -75,6 +76,19 @@ call(int sig, siginfo_t *info, void *uc)
         sa.sa_handler(sig);
 }
 
+/* A signal for the process, on an M that is not main's: main takes it unless it blocks it. */
+static bool
+elsewhere(struct g *gp, int sig, const siginfo_t *info)
+{
+    struct g *main = signal_main;
+
+    if (info->si_code == SI_TKILL || main == NULL || gp == main || (gp != NULL && gp->sigdirect) ||
+        load_rlx(&main->status) == Gdead || (main->sigmask >> (sig - 1) & 1) != 0)
+        return false;
+    signal_send(main, info);
+    return true;
+}
+
 static void
 trampoline(int sig, siginfo_t *info, void *ucontext)
 {
@@ -89,11 +103,19 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
         errno = saved;
         return;
     }
+    if (active && !fault(sig, info) && elsewhere(gp, sig, info)) {
+        errno = saved;
+        return;
+    }
     if (gp == NULL || !active || gp->locks > 0) {
         call(sig, info, uc);
         errno = saved;
         return;
     }
+    gp->sigdirect = false;
+    gp->sigran = true;
+    if (!(actions[sig].sa.sa_flags & SA_RESTART))
+        gp->sigintr = true;
     memcpy(&before, &uc->uc_sigmask, sizeof before);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&during), 8);
     gp->locks++;
@@ -104,6 +126,7 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     memcpy(&before, &uc->uc_sigmask, sizeof before);    /* the handler may have changed it */
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&before), 0, 8);
     gp->sigmask = gp->m->sigmask = before;
+    signal_unblocked(gp);
     gp->locks--;
     errno = saved;
 }
@@ -135,7 +158,7 @@ signal_action(int sig, const struct sigaction *new, struct sigaction *old)
         store_rlx(&actions[sig].ours, true);
     }
     unlock(&actionlock);
-    if (sig == SIGURG && asyncpreempt) {        /* the kernel's handler stays sched/preempt.c's */
+    if (sig == SIGURG) {        /* the kernel's handler stays sched/preempt.c's */
         if (old != NULL)
             *old = was;
         r = 0;
@@ -165,6 +188,8 @@ signal_boot(void)
     struct sigaction sa;
 
     preemptother = trampoline;
+    signaldeliver = signal_deliver;
+    signal_main = curg;
     for (int sig = 1; sig < _NSIG; sig++)
         if (sig != 32 && sig != 33 && sig != SIGURG && real.sigaction(sig, NULL, &sa) == 0 && sa.sa_handler != SIG_DFL &&
             sa.sa_handler != SIG_IGN && sa.sa_sigaction != trampoline)
@@ -199,6 +224,7 @@ signal_mask(int how, const sigset_t *set, sigset_t *old)
         gp->sigmask = gp->m->sigmask = new;
         if (gp->ismain)
             store_rlx(&idlemask, new);
+        signal_unblocked(gp);
     }
     releasem(gp);
     return r;
@@ -223,4 +249,18 @@ signal_altstack(const stack_t *new, stack_t *old)
     }
     releasem(gp);
     return r;
+}
+
+/* Before a wait that signals may end. */
+void
+signal_begin(struct g *gp)
+{
+    gp->sigran = gp->sigintr = false;
+}
+
+/* A wait was broken off. True: by handlers with SA_RESTART only, or for nothing: it goes on. */
+bool
+signal_restarts(struct g *gp)
+{
+    return !gp->sigintr && !load_rlx(&gp->canceled);
 }

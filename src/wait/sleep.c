@@ -71,8 +71,11 @@ sleep_for(const struct timespec *req, struct timespec *rem)
         gosched(gp);
         return 0;
     }
-    if (parkuntil(gp, when))
-        return 0;
+    signal_begin(gp);
+    do
+        if (parkuntil(gp, when))
+            return 0;
+    while (!gp->sigran && !load_rlx(&gp->canceled));
     left = when - nanotime();
     if (left <= 0)
         return 0;
@@ -100,7 +103,8 @@ sleep_clock(clockid_t clock, int flags, const struct timespec *req, struct times
     for (;;) {
         if (deadline(clock, req, &when) < 0 || clocknow(clock) >= nanoseconds(req))
             return 0;
-        if (!parkuntil(gp, when))
+        signal_begin(gp);
+        if (!parkuntil(gp, when) && (gp->sigran || load_rlx(&gp->canceled)))
             return -EINTR;
     }
 }

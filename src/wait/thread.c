@@ -56,6 +56,7 @@ static _Noreturn void
 finish(struct g *gp)
 {
     tlsexit(gp);
+    signal_flush(gp);
     if (unlikely(gp->locked > 0))
         unlockall(gp);
     if (atomic_fetch_sub(&sched.ngs, 1) == 1)
@@ -161,6 +162,9 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     gp->quick = 0;
     gp->wasready = false;
     gp->specused = false;
+    gp->sigwork = false;
+    gp->sigwait = 0;
+    store_rlx(&gp->sigpend, 0);
     store_rlx(&gp->canceled, false);
     store_rlx(&gp->joining, NULL);
     memcpy(gp->name, me->name, sizeof gp->name);
