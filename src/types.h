@@ -105,6 +105,7 @@ struct g {
     struct sigentry *sigq;      /* signals for this G; wait/sigqueue.c, siglock */
     _Atomic uint64_t sigpend;   /* which; siglock, read by the G */
     uint64_t sigwait;           /* it is in sigwait for these; the G under siglock */
+    bool urgblocked;            /* the program blocks SIGURG, which the kernel's mask never has; the G */
     bool sigdirect;             /* the signal that comes is for this G; the G */
     bool sigran;                /* a handler has run; the G's handlers set, its waits clear */
     bool sigintr;               /* one of them without SA_RESTART; likewise */

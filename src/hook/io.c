@@ -120,7 +120,7 @@ ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *s
         if (ts != NULL)
             copy = *ts;
         return (int)sysret(interruptedl(
-            io_syscall(true, SYS_ppoll, A(fds), A(n), ts != NULL ? A(&copy) : 0, A(set), 8, 0)));
+            signal_maskedcall(set, SYS_ppoll, A(fds), A(n), ts != NULL ? A(&copy) : 0, A(set), 8, 0)));
     }
     ns = spec(ts);
     return (int)sysret(interruptedl(poll_poll(fds, n, &ns)));
@@ -179,11 +179,29 @@ pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex, const struct timespec *ts, co
     if (set != NULL) {
         if (ts != NULL)
             copy = *ts;
-        return (int)sysret(interruptedl(io_syscall(true, SYS_pselect6, n, A(rd), A(wr), A(ex),
+        return (int)sysret(interruptedl(signal_maskedcall(set, SYS_pselect6, n, A(rd), A(wr), A(ex),
                                                    ts != NULL ? A(&copy) : 0, A(&data))));
     }
     ns = spec(ts);
     return (int)sysret(interruptedl(poll_select(n, rd, wr, ex, &ns)));
+}
+
+HOOK int
+epoll_pwait(int fd, struct epoll_event *ev, int n, int ms, const sigset_t *set)
+{
+    if (unlikely(!active))
+        return real.epoll_pwait(fd, ev, n, ms, set);
+    cancelpoint();
+    return (int)sysret(interruptedl(signal_maskedcall(set, SYS_epoll_pwait, fd, A(ev), n, ms, A(set), 8)));
+}
+
+HOOK int
+epoll_pwait2(int fd, struct epoll_event *ev, int n, const struct timespec *ts, const sigset_t *set)
+{
+    if (unlikely(!active))
+        return real.epoll_pwait2(fd, ev, n, ts, set);
+    cancelpoint();
+    return (int)sysret(interruptedl(signal_maskedcall(set, SYS_epoll_pwait2, fd, A(ev), n, A(ts), A(set), 8)));
 }
 
 /* ---- the life of fds ---- */

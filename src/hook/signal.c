@@ -181,28 +181,15 @@ sigwait(const sigset_t *restrict set, int *restrict sig)
     return 0;
 }
 
-/* In the kernel, whose swap of masks is atomic; senders meanwhile see the mask of the call. */
 HOOK int
 sigsuspend(const sigset_t *set)
 {
-    struct g *gp = curg;
-    uint64_t before;
     long r;
 
-    cancelpoint();
-    if (gp == NULL)
+    if (!active)
         return real.sigsuspend(set);
-    before = gp->sigmask;
-    if (signal_pending(gp) & ~*(const uint64_t *)(const void *)set) {   /* one is here already */
-        sigset_t old;
-
-        signal_mask(SIG_SETMASK, set, &old);
-        signal_mask(SIG_SETMASK, &old, NULL);
-        return (int)sysret(-EINTR);
-    }
-    gp->sigmask = *(const uint64_t *)(const void *)set;
-    r = io_syscall(true, SYS_rt_sigsuspend, A(set), 8, 0, 0, 0, 0);
-    gp->sigmask = before;
+    cancelpoint();
+    r = signal_maskedcall(set, SYS_rt_sigsuspend, A(set), 8, 0, 0, 0, 0);
     cancelpoint();
     return (int)sysret(r);
 }
@@ -213,8 +200,11 @@ sigpending(sigset_t *set)
     struct g *gp = curg;
     int r = real.sigpending(set);
 
-    if (r == 0 && gp != NULL)
+    if (r == 0 && gp != NULL) {
         *(uint64_t *)(void *)set |= signal_pending(gp);
+        if (!signal_caught(SIGURG))     /* natively it would have been dropped; the handler there is ours */
+            sigdelset(set, SIGURG);
+    }
     return r;
 }
 

@@ -109,6 +109,9 @@ adopt(void)
     gp->timer.gp = gp;
     store_rlx(&gp->status, Grunning);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&gp->sigmask), 8);
+    gp->urgblocked = gp->sigmask >> (SIGURG - 1) & 1;
+    gp->sigmask &= ~(UINT64_C(1) << (SIGURG - 1));
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
     sys3(SYS_sigaltstack, 0, A(&gp->altstack), 0);
     if (gp->altstack.ss_flags & SS_DISABLE)
         memset(&gp->altstack, 0, sizeof gp->altstack);

@@ -69,7 +69,7 @@ untouchable(struct g *gp, const ucontext_t *uc)
     return gp->altstack.ss_sp != NULL && sp - (uintptr_t)gp->altstack.ss_sp < gp->altstack.ss_size;
 }
 
-/* The G is to be cancelled and is in the kernel, in a call that the kernel is about to start again after
+/* The G is to be cancelled, or has a signal queued, and is in the kernel, in a call that the kernel is about to start again after
  * this handler, or has not begun yet: it shall return -EINTR instead. */
 static void
 breakcall(ucontext_t *uc)
@@ -99,7 +99,7 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         return;
     }
     mp->preempting = false;
-    if (gp != NULL && gp->insys && load_rlx(&gp->canceled) && tlscancelable(gp))
+    if (gp != NULL && gp->insys && (gp->sigwork || (load_rlx(&gp->canceled) && tlscancelable(gp))))
         breakcall(ucontext);
     if (gp != NULL && gp->locks == 0 && !gp->insys) {
         if (gp->sigwork)
@@ -117,6 +117,8 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         return;
     }
     gosched(gp);
+    if (load_rlx(&gp->canceled) && preemptcancel != NULL)       /* meanwhile */
+        preemptcancel(gp);
     errno = saved;
 }
 

@@ -49,6 +49,26 @@ raw(struct call *c)
     return sys6(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
 }
 
+/* The call was interrupted. By a signal that went to another G, for nothing: again. By a handler of
+ * ours that was queued, which the kernel knows nothing of: as SA_RESTART and signal(7) say. */
+static bool
+goeson(struct g *gp, long nr)
+{
+    if (load_rlx(&gp->canceled) || nr == SYS_rt_sigtimedwait)
+        return false;           /* the latter looks at its queue first */
+    if (!gp->sigran)
+        return true;
+    if (gp->sigintr)
+        return false;
+    switch (nr) {
+    case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_epoll_pwait2: case SYS_ppoll: case SYS_pselect6:
+    case SYS_semop: case SYS_semtimedop: case SYS_msgsnd: case SYS_msgrcv: case SYS_pause: case SYS_rt_sigsuspend:
+    case SYS_clock_nanosleep: case SYS_io_getevents:
+        return false;
+    }
+    return true;
+}
+
 long
 io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -57,15 +77,16 @@ io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f)
 
     if (gp == NULL)
         return sys6(nr, a, b, c, d, e, f);
-    if (blocks)
-        entersyscallblock(gp);
-    else
-        entersyscall(gp);
+    signal_begin(gp);
     do {
-        gp->sigran = false;
-        r = sys6(nr, a, b, c, d, e, f);
-    } while (r == -EINTR && !gp->sigran && !load_rlx(&gp->canceled));   /* a signal that went elsewhere */
-    exitsyscall(gp);
+        if (blocks)
+            entersyscallblock(gp);
+        else
+            entersyscall(gp);
+        /* A signal that was queued just before insys was set would come too late. */
+        r = unlikely(gp->sigwork) ? -EINTR : sys6(nr, a, b, c, d, e, f);
+        exitsyscall(gp);        /* handlers of what is queued run in here */
+    } while (unlikely(r == -EINTR) && goeson(gp, nr));
     return r;
 }
 

@@ -82,6 +82,9 @@ elsewhere(struct g *gp, int sig, const siginfo_t *info)
 {
     struct g *main = signal_main;
 
+    /* The kernel sends these two to the thread whose write failed, with the code of kill. */
+    if (gp != NULL && (sig == SIGPIPE || sig == SIGXFSZ))
+        return false;
     if (info->si_code == SI_TKILL || main == NULL || gp == main || (gp != NULL && gp->sigdirect) ||
         load_rlx(&main->status) == Gdead || (main->sigmask >> (sig - 1) & 1) != 0)
         return false;
@@ -147,6 +150,7 @@ signal_action(int sig, const struct sigaction *new, struct sigaction *old)
         if (handler) {
             sa.sa_sigaction = trampoline;
             sa.sa_flags = (sa.sa_flags | SA_SIGINFO) & ~ResetHand;
+            sigdelset(&sa.sa_mask, SIGURG);
         }
     }
     if (gp != NULL)
@@ -196,38 +200,42 @@ signal_boot(void)
             signal_action(sig, &sa, NULL);
 }
 
+/* libc's own two signals cannot be blocked, as natively; SIGURG only as far as the program can tell: the
+ * kernel's mask never has it, or a G that blocks all could be neither preempted nor poked. */
+enum { Urg = SIGURG - 1 };
+#define UNBLOCKABLE (UINT64_C(3) << 31 | UINT64_C(1) << Urg)
+
 /* pthread_sigmask; `how` as there. -errno. */
 int
 signal_mask(int how, const sigset_t *set, sigset_t *old)
 {
     struct g *gp = getg();
-    uint64_t new, was;
-    int r;
+    uint64_t now, new;
 
-    if (gp == NULL || set == NULL) {
-        sigset_t safe;
-
-        if (set != NULL) {      /* libc's own two signals are never blocked */
-            safe = *set;
-            *(uint64_t *)(void *)&safe &= ~(UINT64_C(3) << 31);
+    if (gp == NULL)
+        return (int)sys4(SYS_rt_sigprocmask, how, A(set), A(old), 8);
+    now = gp->sigmask | (uint64_t)gp->urgblocked << Urg;
+    if (set != NULL) {
+        memcpy(&new, set, sizeof new);
+        new &= ~(UINT64_C(3) << 31 | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
+        switch (how) {
+        case SIG_BLOCK: new |= now; break;
+        case SIG_UNBLOCK: new = now & ~new; break;
+        case SIG_SETMASK: break;
+        default: return -EINVAL;
         }
-        return (int)sys4(SYS_rt_sigprocmask, how, set != NULL ? A(&safe) : 0, A(old), 8);
-    }
-    memcpy(&new, set, sizeof new);
-    new &= ~(UINT64_C(3) << 31);
-    acquirem(gp);
-    r = (int)sys4(SYS_rt_sigprocmask, how, A(&new), A(&was), 8);
-    if (r == 0) {
-        if (old != NULL)
-            memcpy(old, &was, sizeof was);
-        sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, A(&new), 8);
-        gp->sigmask = gp->m->sigmask = new;
+        acquirem(gp);
+        gp->urgblocked = new >> Urg & 1;
+        gp->sigmask = gp->m->sigmask = new & ~UNBLOCKABLE;
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
         if (gp->ismain)
-            store_rlx(&idlemask, new);
+            store_rlx(&idlemask, gp->sigmask);
         signal_unblocked(gp);
+        releasem(gp);
     }
-    releasem(gp);
-    return r;
+    if (old != NULL)
+        memcpy(old, &now, sizeof now);
+    return 0;
 }
 
 int
@@ -249,6 +257,15 @@ signal_altstack(const stack_t *new, stack_t *old)
     }
     releasem(gp);
     return r;
+}
+
+/* The program has a handler for it. */
+bool
+signal_caught(int sig)
+{
+    __sighandler_t handler = actions[sig].sa.sa_handler;
+
+    return handler != SIG_DFL && handler != SIG_IGN;
 }
 
 /* Before a wait that signals may end. */

@@ -3,8 +3,8 @@
  * Each G has a queue of its own. A signal for a G that runs elsewhere, is runnable or parked is queued, and
  * delivered when that G is next on an M and not pinned (signal_deliver): it then sends the signal to its own
  * kernel thread, with its siginfo, and the kernel does the rest - mask, action, alternate stack. A parked
- * target is claimed with WakeSignal, so that its wait ends; a running one is poked with SIGURG. A target
- * inside a system call gets the real signal at once, which interrupts the call as it should.
+ * target is claimed with WakeSignal, so that its wait ends; one that runs or is in a system call is poked with
+ * SIGURG, which makes the call return EINTR (the kernel allows no siginfo of ours for another thread).
  *
  * Process-directed signals come to any M; the main G takes them unless it blocks them, as on Linux.
  */
@@ -95,25 +95,23 @@ sendtothread(int tid, int sig, const siginfo_t *info)
 int
 signal_send(struct g *gp, const siginfo_t *info)
 {
-    int sig = info->si_signo, tid = 0;
+    int sig = info->si_signo;
     struct m *mp = gp->m;
     struct g *me = pin();
-    bool open, parked;
+    bool open, parked, queued;
 
     lock(&siglock);
-    open = (gp->sigmask & bit(sig)) == 0;
-    if (mp != NULL && ((gp->insys && open) || (gp->sigwait & bit(sig)) != 0))
-        tid = load_rlx(&mp->tid);
-    else if (!enqueue(gp, sig, info))
-        tid = mp != NULL ? load_rlx(&mp->tid) : 0;
-    else if (open)
+    open = (gp->sigmask & bit(sig)) == 0 || (gp->sigwait & bit(sig)) != 0;
+    queued = enqueue(gp, sig, info);
+    if (queued && open)
         gp->sigwork = true;
     unlock(&siglock);
     unpin(me);
-    if (tid != 0)
-        return (int)sendtothread(tid, sig, info);
+    if (!queued)
+        return -EAGAIN;
     if (!open || gp == curg)
         return 0;
+    atomic_thread_fence(memory_order_seq_cst);  /* sigwork, then curg and insys; io_syscall the other way */
     if (gclaim(&gp->wake, WakeSignal, &parked)) {
         if (parked)
             goready(gp);
@@ -159,29 +157,73 @@ signal_pending(struct g *gp)
     return load_rlx(&gp->sigpend);
 }
 
-/* sigtimedwait: what is queued for us, else what the kernel has or gets for this thread or the process.
- * gp->sigwait tells senders to use the kernel: the signal stays pending there until we are in the call. */
+static int
+takequeued(struct g *gp, uint64_t bits, siginfo_t *info)
+{
+    int sig;
+
+    acquirem(gp);
+    lock(&siglock);
+    sig = dequeue(gp, bits, info);
+    gp->sigwait = sig == 0 ? bits : 0;
+    unlock(&siglock);
+    releasem(gp);
+    return sig;
+}
+
+/* sigtimedwait: what is queued for us, else what the kernel has or gets for the process. gp->sigwait tells
+ * senders to break the kernel's wait. SIGURG is not waited for there: it may be ours. */
 int
 signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts)
 {
     struct g *gp = getg();
+    int64_t until = 0;
+    struct timespec left;
     uint64_t bits;
     long r;
 
-    if (gp == NULL)
+    if (gp == NULL || (ts != NULL && (ts->tv_nsec < 0 || ts->tv_nsec >= 1000000000 || ts->tv_sec < 0)))
         return (int)sys4(SYS_rt_sigtimedwait, A(set), A(info), A(ts), 8);
     memcpy(&bits, set, sizeof bits);
-    acquirem(gp);
-    lock(&siglock);
-    r = dequeue(gp, bits, info);
-    gp->sigwait = r == 0 ? bits : 0;
-    unlock(&siglock);
-    releasem(gp);
-    if (r != 0)
-        return (int)r;
-    r = io_syscall(true, SYS_rt_sigtimedwait, A(set), A(info), A(ts), 8, 0, 0);
+    if (ts != NULL && ts->tv_sec < INT32_MAX)
+        until = nanotime() + ts->tv_sec * 1000000000 + ts->tv_nsec;
+    signal_begin(gp);
+    do {
+        uint64_t kernel = bits & ~bit(SIGURG);
+        int64_t ns = until != 0 ? until - nanotime() : 0;
+
+        if ((r = takequeued(gp, bits, info)) != 0)
+            return (int)r;
+        left.tv_sec = ns > 0 ? ns / 1000000000 : 0;
+        left.tv_nsec = ns > 0 ? ns % 1000000000 : 0;
+        r = io_syscall(true, SYS_rt_sigtimedwait, A(&kernel), A(info), until != 0 ? A(&left) : 0, 8, 0, 0);
+    } while (r == -EINTR && !gp->sigran && !load_rlx(&gp->canceled));
     gp->sigwait = 0;
     return (int)r;
+}
+
+/* A system call with a signal mask of its own (ppoll, sigsuspend): the kernel swaps the masks, and
+ * senders see the call's. What is queued and that mask lets through is handled under it, as if it came then. */
+long
+signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f)
+{
+    struct g *gp = getg();
+    sigset_t old;
+    uint64_t before;
+    long r;
+
+    if (gp == NULL || set == NULL)
+        return io_syscall(true, nr, a, b, c, d, e, f);
+    if (load_rlx(&gp->sigpend) & ~*(const uint64_t *)(const void *)set) {
+        signal_mask(SIG_SETMASK, set, &old);
+        signal_mask(SIG_SETMASK, &old, NULL);
+        return -EINTR;
+    }
+    before = gp->sigmask;
+    gp->sigmask = *(uint64_t *)(uintptr_t)set & ~bit(SIGURG);
+    r = io_syscall(true, nr, a, b, c, d, e, f);
+    gp->sigmask = before;
+    return r;
 }
 
 void

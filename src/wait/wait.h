@@ -132,6 +132,7 @@ int signal_action(int sig, const struct sigaction *new, struct sigaction *old); 
 int signal_mask(int how, const sigset_t *set, sigset_t *old);
 int signal_altstack(const stack_t *new, stack_t *old);
 void signal_boot(void);
+bool signal_caught(int sig);
 void signal_begin(struct g *gp);
 bool signal_restarts(struct g *gp);
 extern struct g *signal_main;           /* takes what is sent to the process */
@@ -143,6 +144,7 @@ void signal_deliver(struct g *gp);
 void signal_unblocked(struct g *gp);
 uint64_t signal_pending(struct g *gp);
 int signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts); /* signal or -errno */
+long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f); /* parks */
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */
 void signal_reset(void);
 
