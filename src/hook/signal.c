@@ -12,7 +12,7 @@ static void
 cancelasync(struct g *gp)
 {
     if (tlsasync(gp))
-        real.pthread_testcancel();
+        thread_exit(PTHREAD_CANCELED);
 }
 
 void
@@ -217,7 +217,7 @@ sendinfo(struct g *gp, siginfo_t *info)
     int sig = info->si_signo;
 
     /* Not blocked and no handler: the kernel's action concerns the whole process. */
-    if ((gp->sigmask >> (sig - 1) & 1) == 0 && (gp == curg || (signal_action(sig, NULL, &sa) == 0 &&
+    if (!signal_blocked(gp, sig) && (gp == curg || (signal_action(sig, NULL, &sa) == 0 &&
                                                                (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)))) {
         gp = curg;
         if (gp != NULL)
@@ -280,6 +280,21 @@ raise(int sig)
         return real.raise(sig);
     r = killg(pthread_self(), sig, SI_TKILL, NULL);
     return r == 0 ? 0 : (int)sysret(-r);
+}
+
+/* To the own process, from main: Linux prefers the main thread, and the handler has run on return. The
+ * kernel knows only which kernel thread is the main one. */
+HOOK int
+kill(pid_t pid, int sig)
+{
+    struct g *gp = getg();
+    siginfo_t info;
+
+    if (gp == NULL || gp != signal_main || sig <= 0 || sig >= _NSIG || sig == 32 || sig == 33 ||
+        pid != (pid_t)sys3(SYS_getpid, 0, 0, 0) || signal_blocked(gp, sig))
+        return (int)sysret(sys3(SYS_kill, pid, sig, 0));
+    fillinfo(&info, sig, SI_USER);
+    return (int)sysret(-sendinfo(gp, &info));
 }
 
 /* tids of Gs mean nothing to the kernel. */

@@ -154,37 +154,46 @@ rwlocked(pthread_rwlock_t *rw, bool write, clockid_t clock, const struct timespe
     return -r;
 }
 
+/* Shared between processes: libc's. It knows the writer by its tid, which must be the kernel's then. */
+static int
+libcrwlock(pthread_rwlock_t *rw, int (*fn)(pthread_rwlock_t *))
+{
+    struct g *gp;
+
+    if (!active)
+        return fn(rw);
+    gp = realmutex_hold();
+    return realmutex_held(gp, fn(rw));
+}
+
 #define RWLOCK(kind, write) \
     HOOK int \
     pthread_rwlock_##kind##lock(pthread_rwlock_t *rw) \
     { \
-        if (unlikely(!active) || sharedrwlock(rw)) { \
-            struct g *gp = active ? enterreal() : NULL; \
-            int r = real.pthread_rwlock_##kind##lock(rw); \
-\
-            exitreal(gp); \
-            return r; \
-        } \
+        if (unlikely(!active) || sharedrwlock(rw)) \
+            return libcrwlock(rw, real.pthread_rwlock_##kind##lock); \
         return rwlocked(rw, write, CLOCK_REALTIME, NULL); \
     } \
     HOOK int \
     pthread_rwlock_try##kind##lock(pthread_rwlock_t *rw) \
     { \
         if (unlikely(!active) || sharedrwlock(rw)) \
-            return real.pthread_rwlock_try##kind##lock(rw); \
+            return libcrwlock(rw, real.pthread_rwlock_try##kind##lock); \
         return -rwlock_##kind##lock(rw, 0, true); \
     } \
     HOOK int \
     pthread_rwlock_clock##kind##lock(pthread_rwlock_t *rw, clockid_t clock, const struct timespec *abs) \
     { \
-        if (unlikely(!active) || sharedrwlock(rw)) { \
-            struct g *gp = active ? enterreal() : NULL; \
-            int r = real.pthread_rwlock_clock##kind##lock(rw, clock, abs); \
+        struct g *gp; \
+        int r; \
 \
-            exitreal(gp); \
-            return r; \
-        } \
-        return rwlocked(rw, write, clock, abs); \
+        if (unlikely(!active)) \
+            return real.pthread_rwlock_clock##kind##lock(rw, clock, abs); \
+        if (!sharedrwlock(rw)) \
+            return rwlocked(rw, write, clock, abs); \
+        gp = realmutex_hold(); \
+        r = real.pthread_rwlock_clock##kind##lock(rw, clock, abs); \
+        return realmutex_held(gp, r); \
     } \
     HOOK int \
     pthread_rwlock_timed##kind##lock(pthread_rwlock_t *rw, const struct timespec *abs) \
@@ -198,9 +207,14 @@ RWLOCK(wr, true)
 HOOK int
 pthread_rwlock_unlock(pthread_rwlock_t *rw)
 {
-    if (unlikely(!active) || sharedrwlock(rw))
-        return real.pthread_rwlock_unlock(rw);
-    return -rwlock_unlock(rw);
+    int r;
+
+    if (likely(active) && !sharedrwlock(rw))
+        return -rwlock_unlock(rw);
+    r = real.pthread_rwlock_unlock(rw);
+    if (active && r == 0)
+        realmutex_release(getg());
+    return r;
 }
 
 /* ---- spin locks: after a while, let others run: one of them may hold it ---- */

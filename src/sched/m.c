@@ -203,9 +203,7 @@ idlestate(struct m *mp)
 
     if (unlikely(mp->deferred)) {
         mp->deferred = false;
-        mp->blocked = true;     /* the handler runs here, in setmask */
-        setmask(mp, mask);
-        mp->blocked = false;
+        setmask(mp, mask);      /* the handler runs in here */
     }
     if (unlikely(mp->sigmask != mask))
         setmask(mp, mask);
@@ -214,15 +212,11 @@ idlestate(struct m *mp)
 void
 msleep(struct m *mp)
 {
-    idlestate(mp);
-    mp->blocked = true;
+    mp->blocked = true;         /* from here handlers run at once, so none is left put off */
     compiler_barrier();
-    while (load_acq(&mp->park.key) == 0) {
-        if (unlikely(mp->deferred))
-            idlestate(mp);      /* put off between idlestate and blocked */
-        mp->blocked = true;
+    idlestate(mp);
+    while (load_acq(&mp->park.key) == 0)
         futex_wait(&mp->park.key, 0, 0);
-    }
     mp->blocked = false;
     compiler_barrier();
     noteclear(&mp->park);

@@ -489,8 +489,8 @@ pollidle(struct m *mp, struct g **gpp)
     until = timersnext(gomaxprocs, allp);
     if (until != 0 && (when == 0 || until < when))
         atomic_store(&sched.polluntil, when = until);
+    mp->blocked = true;         /* from here handlers run at once, so none is left put off */
     idlestate(mp);
-    mp->blocked = true;
     now = nanotime();
     netpoll(when == 0 ? -1 : when > now ? when - now : 0, &list);
     mp->blocked = false;

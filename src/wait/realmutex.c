@@ -7,8 +7,8 @@
 #include "base/real.h"
 #include <errno.h>
 
-static struct g *
-hold(void)
+struct g *
+realmutex_hold(void)
 {
     struct g *gp = getg();
 
@@ -21,8 +21,8 @@ hold(void)
     return gp;
 }
 
-static void
-release(struct g *gp)
+void
+realmutex_release(struct g *gp)
 {
     if (gp == NULL)
         return;
@@ -32,13 +32,13 @@ release(struct g *gp)
 }
 
 /* Locked, or the caller has to clean up after a dead owner: it holds it. */
-static int
-held(struct g *gp, int r)
+int
+realmutex_held(struct g *gp, int r)
 {
     if (gp != NULL)
         exitsyscall(gp);
     if (r != 0 && r != EOWNERDEAD)
-        release(gp);
+        realmutex_release(gp);
     return r;
 }
 
@@ -54,25 +54,25 @@ realmutex_passive(int r, int held)
 int
 realmutex_lock(pthread_mutex_t *m)
 {
-    struct g *gp = hold();
+    struct g *gp = realmutex_hold();
 
-    return held(gp, real.pthread_mutex_lock(m));
+    return realmutex_held(gp, real.pthread_mutex_lock(m));
 }
 
 int
 realmutex_trylock(pthread_mutex_t *m)
 {
-    struct g *gp = hold();
+    struct g *gp = realmutex_hold();
 
-    return held(gp, real.pthread_mutex_trylock(m));
+    return realmutex_held(gp, real.pthread_mutex_trylock(m));
 }
 
 int
 realmutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs)
 {
-    struct g *gp = hold();
+    struct g *gp = realmutex_hold();
 
-    return held(gp, real.pthread_mutex_clocklock(m, clock, abs));
+    return realmutex_held(gp, real.pthread_mutex_clocklock(m, clock, abs));
 }
 
 int
@@ -81,6 +81,6 @@ realmutex_unlock(pthread_mutex_t *m)
     int r = real.pthread_mutex_unlock(m);
 
     if (r == 0)
-        release(getg());
+        realmutex_release(getg());
     return r;
 }

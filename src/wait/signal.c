@@ -85,6 +85,12 @@ elsewhere(struct g *gp, int sig, const siginfo_t *info)
     /* The kernel sends these two to the thread whose write failed, with the code of kill. */
     if (gp != NULL && (sig == SIGPIPE || sig == SIGXFSZ))
         return false;
+    if (sig == SIGURG && gp != NULL && gp->urgblocked && !gp->sigdirect) {
+        signal_send(gp, info);
+        return true;
+    }
+    if (gp == NULL && main != NULL && curm != NULL)
+        return signal_process(info);    /* on g0: nobody's handler may run here */
     if (info->si_code == SI_TKILL || main == NULL || gp == main || (gp != NULL && gp->sigdirect) ||
         load_rlx(&main->status) == Gdead || (main->sigmask >> (sig - 1) & 1) != 0)
         return false;

@@ -30,6 +30,13 @@ bit(int sig)
     return UINT64_C(1) << (sig - 1);
 }
 
+/* gp's mask as the program knows it. */
+static inline uint64_t
+maskof(const struct g *gp)
+{
+    return gp->sigmask | (gp->urgblocked ? bit(SIGURG) : 0);
+}
+
 static struct sigentry *
 getentry(void)
 {
@@ -101,7 +108,7 @@ signal_send(struct g *gp, const siginfo_t *info)
     bool open, parked, queued;
 
     lock(&siglock);
-    open = (gp->sigmask & bit(sig)) == 0 || (gp->sigwait & bit(sig)) != 0;
+    open = (maskof(gp) & bit(sig)) == 0 || (gp->sigwait & bit(sig)) != 0;
     queued = enqueue(gp, sig, info);
     if (queued && open)
         gp->sigwork = true;
@@ -121,6 +128,22 @@ signal_send(struct g *gp, const siginfo_t *info)
     return 0;
 }
 
+/* A signal for the process came to an M that runs no G: to a G that waits for it or does not block it, else
+ * it is kept, with what main has, for whoever waits for it or unblocks it first. */
+bool
+signal_process(const siginfo_t *info)
+{
+    uint64_t b = bit(info->si_signo);
+    struct g *gp = signal_main;
+
+    if (load_rlx(&gp->status) == Gdead || ((maskof(gp) & b) != 0 && (gp->sigwait & b) == 0))
+        for (struct g *other = load_acq(&sched.allgs); other != NULL; other = other->alllink)
+            if (load_rlx(&other->status) != Gdead && ((other->sigwait & b) != 0 || (maskof(other) & b) == 0))
+                gp = other;
+    signal_send(gp, info);
+    return true;
+}
+
 /* On gp, not pinned: what is queued and not blocked. The handlers run in here. */
 void
 signal_deliver(struct g *gp)
@@ -132,7 +155,7 @@ signal_deliver(struct g *gp)
         gp->locks++;
         lock(&siglock);
         gp->sigwork = false;
-        sig = dequeue(gp, ~gp->sigmask, &info);
+        sig = dequeue(gp, ~maskof(gp), &info);
         unlock(&siglock);
         gp->locks--;
         if (sig == 0)
@@ -147,8 +170,14 @@ signal_deliver(struct g *gp)
 void
 signal_unblocked(struct g *gp)
 {
-    if (unlikely(load_rlx(&gp->sigpend) & ~gp->sigmask))
+    if (unlikely(load_rlx(&gp->sigpend) & ~maskof(gp)))
         gp->sigwork = true;
+}
+
+bool
+signal_blocked(const struct g *gp, int sig)
+{
+    return (maskof(gp) & bit(sig)) != 0;
 }
 
 uint64_t
@@ -165,6 +194,8 @@ takequeued(struct g *gp, uint64_t bits, siginfo_t *info)
     acquirem(gp);
     lock(&siglock);
     sig = dequeue(gp, bits, info);
+    if (sig == 0 && signal_main != gp)
+        sig = dequeue(signal_main, bits, info);
     gp->sigwait = sig == 0 ? bits : 0;
     unlock(&siglock);
     releasem(gp);

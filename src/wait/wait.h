@@ -78,6 +78,10 @@ void mutex_wake(pthread_mutex_t *m);
 
 /* ---- realmutex.c: those that are libc's (MutexReal); positive errno, as from libc ---- */
 
+/* Around a real call that makes the G the owner of something: r = real.x(...) between hold and held. */
+struct g *realmutex_hold(void);
+int realmutex_held(struct g *gp, int r);
+void realmutex_release(struct g *gp);
 int realmutex_lock(pthread_mutex_t *m);
 int realmutex_trylock(pthread_mutex_t *m);
 int realmutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs);
@@ -140,9 +144,11 @@ extern struct g *signal_main;           /* takes what is sent to the process */
 /* ---- sigqueue.c ---- */
 
 int signal_send(struct g *gp, const siginfo_t *info);
+bool signal_process(const siginfo_t *info);
 void signal_deliver(struct g *gp);
 void signal_unblocked(struct g *gp);
 uint64_t signal_pending(struct g *gp);
+bool signal_blocked(const struct g *gp, int sig);
 int signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts); /* signal or -errno */
 long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f); /* parks */
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */

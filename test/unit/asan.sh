@@ -10,7 +10,7 @@ passed=0 failed=0
 read -r -a cc <<<"${CC:-cc}"
 read -r -a criterion <<<"$(pkg-config --cflags --libs criterion 2>/dev/null)"
 [ ${#criterion[@]} -gt 0 ] || { echo "skipped: the unit tests need Criterion, which pkg-config did not find"; exit 77; }
-san=(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+san=("-fsanitize=address,undefined" -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 echo 'int main(void) { return 0; }' >"$out/try.c"
 "${cc[@]}" "${san[@]}" -o "$out/try" "$out/try.c" 2>/dev/null && "$out/try" ||
     { echo "skipped: ${cc[*]} has no -fsanitize=address,undefined"; exit 77; }
