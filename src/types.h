@@ -105,6 +105,7 @@ struct g {
     struct sigentry *sigq;      /* signals for this G; wait/sigqueue.c, siglock */
     _Atomic uint64_t sigpend;   /* which; siglock, read by the G */
     uint64_t sigwait;           /* it is in sigwait for these; the G under siglock */
+    bool nopreempt;             /* a handler runs over code that must not be left half done; the G */
     bool urgblocked;            /* the program blocks SIGURG, which the kernel's mask never has; the G */
     bool sigdirect;             /* the signal that comes is for this G; the G */
     bool sigran;                /* a handler has run; the G's handlers set, its waits clear */
@@ -224,6 +225,7 @@ struct sched {
 
     struct m *newm;                     /* Ms that the template thread is to start; under lock */
     struct note newmnote;
+    bool needspare;             /* no idle M is left: make one ahead; under lock */
 
     struct lock gflock;
     struct g *gfree[MAXCLASSES];        /* dead Gs by class of their slot; gflock */

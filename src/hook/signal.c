@@ -11,8 +11,10 @@ static bool wasactive;
 static void
 cancelasync(struct g *gp)
 {
-    if (tlsasync(gp))
-        thread_exit(PTHREAD_CANCELED);
+    if (!tlsasync(gp))
+        return;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);       /* we do not return from the handler */
+    thread_exit(PTHREAD_CANCELED);
 }
 
 void
@@ -100,6 +102,8 @@ sigaltstack(const stack_t *restrict new, stack_t *restrict old)
 static void
 masknow(const sigset_t *set)
 {
+    if (curg != NULL)
+        curg->nopreempt = false;        /* out of the handler, perhaps */
     if (active)
         signal_mask(SIG_SETMASK, set, NULL);
 }
@@ -108,6 +112,8 @@ masknow(const sigset_t *set)
     HOOK void \
     name(struct __jmp_buf_tag env[1], int val) \
     { \
+        if (curg != NULL) \
+            curg->nopreempt = false; \
         if (env->__mask_was_saved) \
             masknow((const sigset_t *)&env->__saved_mask); \
         real.name(env, val); \
@@ -124,6 +130,8 @@ swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 {
     struct g *gp = curg;
 
+    if (gp != NULL)
+        gp->nopreempt = false;
     if (gp != NULL && *(const uint64_t *)(const void *)&to->uc_sigmask != gp->sigmask)
         masknow(&to->uc_sigmask);
     return real.swapcontext(from, to);

@@ -181,6 +181,8 @@ start(void)
     if (!adopt())
         return refuse("no memory", "");
     preemptinit();
+    sched.needspare = true;
+    notewakeup(&sched.newmnote);
     store_rel((_Atomic int *)&active, 1);
     return 0;
 }

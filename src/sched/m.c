@@ -3,7 +3,8 @@
  * New Ms are real glibc threads, so that libc's set*id reaches them. They are started by one thread
  * that does nothing else (the template thread, see boot.c): pthread_create calls malloc, which must not
  * happen in the middle of a hook that the program's own malloc may have called; and what a G may
- * have changed in its kernel thread (affinity, namespaces) is not inherited.
+ * have changed in its kernel thread (affinity, namespaces) is not inherited. One idle M is always kept
+ * ahead: malloc's lock may be held by a G that has to wait for an M.
  */
 #define _GNU_SOURCE 1
 #include "sched/sched.h"
@@ -57,7 +58,7 @@ releasep(struct m *mp)
 /* ---- M lists ---- */
 
 /* sched.lock held. NULL: no memory, or the limit is reached. */
-struct m *
+static struct m *
 newmstruct(void)
 {
     static struct m *chunk;     /* sched.lock */
@@ -99,8 +100,10 @@ startm(struct p *pp, bool spinning)
     mp = sched.midle;
     if (mp != NULL) {
         sched.midle = mp->schedlink;
-        sched.nmidle--;
+        sched.needspare = --sched.nmidle == 0;
         unlock(&sched.lock);
+        if (mp->schedlink == NULL)
+            notewakeup(&sched.newmnote);
         mp->spinning = spinning;
         mp->nextp = pp;
         notewakeup(&mp->park);
@@ -123,6 +126,7 @@ startm(struct p *pp, bool spinning)
     mp->nextp = pp;
     mp->schedlink = sched.newm;
     sched.newm = mp;
+    sched.needspare = true;
     unlock(&sched.lock);
     notewakeup(&sched.newmnote);
 }
@@ -135,7 +139,8 @@ undostart(struct m *mp)
         atomic_fetch_sub(&sched.nmspinning, 1);
     mp->spinning = false;
     lock(&sched.lock);
-    pidleput(mp->nextp);
+    if (mp->nextp != NULL)
+        pidleput(mp->nextp);
     mp->nextp = NULL;
     mp->schedlink = sched.mdead;
     sched.mdead = mp;
@@ -158,6 +163,12 @@ templateloop(void *unused)
         lock(&sched.lock);
         mp = sched.newm;
         sched.newm = NULL;
+        if (sched.needspare && sched.nmidle == 0 && (next = newmstruct()) != NULL) {
+            next->nextp = NULL;
+            next->schedlink = mp;
+            mp = next;
+        }
+        sched.needspare = false;
         unlock(&sched.lock);
         for (; mp != NULL; mp = next) {
             next = mp->schedlink;
@@ -180,7 +191,10 @@ mstart(void *arg)
     mp->robust = tlsrobust();
     mp->sigmask = 0;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&mp->sigmask), 8);
-    acquirep(mp, mp->nextp);
+    if (mp->nextp == NULL)
+        stopm(mp);
+    else
+        acquirep(mp, mp->nextp);
     mp->nextp = NULL;
     schedule(mp);
 }

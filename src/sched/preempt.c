@@ -8,7 +8,8 @@
  * counter), and on an alternate signal stack. There pp->preempt stays set, and the next way through the runtime
  * honours it.
  *
- * A SIGURG that sysmon did not send is the program's (preemptother).
+ * A SIGURG that sysmon did not send is the program's (preemptother). The handler runs with SIGURG blocked:
+ * at its own entry the pc would say nothing about what lies below.
  */
 #define _GNU_SOURCE 1
 #include "sched/sched.h"
@@ -58,9 +59,10 @@ addranges(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-static bool
-untouchable(struct g *gp, const ucontext_t *uc)
+bool
+untouchable(struct g *gp, const void *ucontext)
 {
+    const ucontext_t *uc = ucontext;
     uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP], sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
 
     for (int i = 0; i < nranges; i++)
@@ -112,11 +114,14 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         errno = saved;
         return;
     }
-    if (gp->locks > 0 || gp->insys || gp->lockedm != NULL || untouchable(gp, ucontext)) {
+    if (gp->locks > 0 || gp->insys || gp->lockedm != NULL || gp->nopreempt || untouchable(gp, ucontext)) {
         errno = saved;
         return;
     }
+    gp->locks++;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);       /* the next G may be preempted too */
     gosched(gp);
+    unpin(gp);
     if (load_rlx(&gp->canceled) && preemptcancel != NULL)       /* meanwhile */
         preemptcancel(gp);
     errno = saved;
@@ -145,7 +150,7 @@ pokem(struct m *mp)
 void
 preemptinit(void)
 {
-    struct sigaction sa = { .sa_sigaction = onurg, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER };
+    struct sigaction sa = { .sa_sigaction = onurg, .sa_flags = SA_SIGINFO | SA_RESTART };
 
     nranges = 0;
     dl_iterate_phdr(addranges, NULL);

@@ -106,7 +106,6 @@ void lockOSThread(struct g *gp);
 void unlockOSThread(struct g *gp);
 extern _Atomic uint64_t idlemask;                       /* signals that idle Ms block: the main G's */
 void kernelstate(struct m *mp, struct g *gp);           /* mask and alternate stack of gp */
-struct m *newmstruct(void);                             /* sched.lock held */
 
 /* ---- syscall.c ---- */
 
@@ -126,6 +125,7 @@ void sysmonwake(void);                                  /* sched.lock held */
 extern bool asyncpreempt;                               /* GODEBUG=asyncpreemptoff=1 clears it */
 extern void (*preemptother)(int, siginfo_t *, void *);  /* for a SIGURG that is not ours */
 void preemptinit(void);
+bool untouchable(struct g *gp, const void *ucontext);   /* the interrupted code must not be left half done */
 void preemptone(struct p *pp);                          /* sysmon */
 void pokem(struct m *mp);                               /* its G has signals or was cancelled */
 extern void (*preemptcancel)(struct g *gp);             /* asynchronous cancellation; may not return */

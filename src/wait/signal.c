@@ -51,6 +51,9 @@ interruptedruntime(void)
 static void
 putoff(struct m *mp, int sig, siginfo_t *info, ucontext_t *uc)
 {
+    uint64_t bit = UINT64_C(1) << (sig - 1);
+
+    sys4(SYS_rt_sigprocmask, SIG_BLOCK, A(&bit), 0, 8);         /* SA_NODEFER */
     sigaddset(&uc->uc_sigmask, sig);
     sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(info));
     mp->deferred = true;
@@ -105,6 +108,7 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     struct g *gp = curg;
     struct m *mp = active ? interruptedruntime() : NULL;
     uint64_t before, during = 0;
+    bool outer;
     int saved = errno;
 
     if (mp != NULL && !fault(sig, info)) {
@@ -126,12 +130,15 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     if (!(actions[sig].sa.sa_flags & SA_RESTART))
         gp->sigintr = true;
     memcpy(&before, &uc->uc_sigmask, sizeof before);
-    sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&during), 8);
     gp->locks++;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&during), 8);
     gp->sigmask = gp->m->sigmask = during;
+    outer = gp->nopreempt;
+    gp->nopreempt |= untouchable(gp, uc);
     releasem(gp);
     call(sig, info, uc);
     gp->locks++;
+    gp->nopreempt = outer;
     memcpy(&before, &uc->uc_sigmask, sizeof before);    /* the handler may have changed it */
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&before), 0, 8);
     gp->sigmask = gp->m->sigmask = before;

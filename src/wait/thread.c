@@ -163,6 +163,7 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     gp->wasready = false;
     gp->specused = false;
     gp->sigwork = false;
+    gp->nopreempt = false;
     gp->urgblocked = me->urgblocked;
     gp->sigwait = 0;
     store_rlx(&gp->sigpend, 0);

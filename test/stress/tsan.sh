@@ -46,7 +46,7 @@ check() {
     head -n 100 "$dir/log" | sed 's/^/    /'
 }
 
-check park_tsan $((10000 * scale)) wait/park base/clock base/lock
+check park_tsan $((30000 * scale)) wait/park base/clock base/lock
 check runq_tsan $((2000000 * scale)) sched/runq base/clock base/lock
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -2,43 +2,68 @@
 #define _GNU_SOURCE 1
 #include "unit.h"
 
-enum { N = 5, ROUNDS = 2000 };
+enum { N = 5 };
 
 static pthread_barrier_t b;
 static _Atomic int serial, arrived, early;
 
+static int count, nrounds;
+
 static void *
 rounds(void *unused)
 {
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < nrounds; i++) {
         atomic_fetch_add(&arrived, 1);
         if (barrier_wait(&b) == PTHREAD_BARRIER_SERIAL_THREAD)
             atomic_fetch_add(&serial, 1);
-        if (load_rlx(&arrived) < (i + 1) * N)
+        if (load_rlx(&arrived) < (i + 1) * count) {
             atomic_fetch_add(&early, 1);
+            break;
+        }
     }
     return unused;
 }
 
 /* hook/ keeps only the count in it: the third word of glibc's own structure. */
 static void
-init(uint32_t count)
+init(uint32_t parties)
 {
     memset(&b, 0, sizeof b);
-    ((uint32_t *)(void *)&b)[2] = count;
+    ((uint32_t *)(void *)&b)[2] = parties;
 }
 
-Test(barrier, rounds, .timeout = 30)
+static void
+meet(int n, int times)
 {
-    pthread_t th[N];
+    pthread_t th[16];
 
-    init(N);
-    for (int i = 0; i < N; i++)
+    count = n;
+    nrounds = times;
+    init((uint32_t)n);
+    for (int i = 0; i < n; i++)
         th[i] = spawn(rounds, NULL);
-    for (int i = 0; i < N; i++)
+    until(load_rlx(&early) != 0 || load_rlx(&serial) == times);
+    cr_assert_eq(load_rlx(&early), 0, "one left before the others had come");
+    for (int i = 0; i < n; i++)
         reap(th[i]);
-    cr_expect_eq(load_rlx(&serial), ROUNDS, "one of each round");
-    cr_expect_eq(load_rlx(&early), 0);
+    cr_expect_eq(load_rlx(&serial), times, "one of each round");
+}
+
+Test(barrier, rounds, .timeout = 60)
+{
+    meet(N, 2000);
+}
+
+/* Who finds the round over when it wants to park comes to the next one before those of this round are woken,
+ * and must not be woken with them. */
+Test(barrier, early_for_the_next_round, .timeout = 60)
+{
+    meet(2, 200000);
+}
+
+Test(barrier, more_than_cpus, .timeout = 60)
+{
+    meet(16, 5000);
 }
 
 Test(barrier, of_one)
