@@ -26,7 +26,7 @@
 
 enum { MAXPROCS = 256, RUNQSIZE = 256, MAXMS = 10000, MAXCLASSES = 64, CACHELINE = 64 };
 
-/* Runtime lock: 0 free, 1 held, 2 held and somebody sleeps. See base/lock.c. */
+/* Runtime lock: 0 free, 1 held. See base/lock.c. */
 struct lock {
     _Atomic uint32_t key;
 };

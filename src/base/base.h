@@ -7,6 +7,15 @@
 #include "../arch/x86_64/arch.h"
 #include <time.h>
 
+_Noreturn void throw(const char *what);         /* print.c: a broken invariant: says so and aborts */
+
+/* Invariants, checked in builds with --enable-debug only. */
+#ifdef GOSSAMER_DEBUG
+#define invariant(x) ((x) ? (void)0 : throw("broken invariant: " #x))
+#else
+#define invariant(x) ((void)sizeof(x))
+#endif
+
 /* ---- pin.c: the running G, as far as base must know it ---- */
 
 /* The running G; NULL on g0, on foreign threads and while passive. In initial-exec TLS. */
@@ -21,6 +30,7 @@ static inline void
 unpin(struct g *gp)
 {
     compiler_barrier();
+    invariant(gp == NULL || gp->locks > 0);
     if (gp != NULL && --gp->locks == 0 && unlikely(gp->m->deferred | gp->sigwork))
         deferredsignals(gp);
 }
@@ -77,10 +87,9 @@ glistpop(struct glist *l)
     return gp;
 }
 
-/* ---- lock.c: locks and notes for kernel threads, on the kernel's futex ---- */
+/* ---- lock.c: locks and notes for kernel threads ---- */
 
 void lockslow(struct lock *l);
-void unlockslow(struct lock *l);
 
 static inline void
 lock(struct lock *l)
@@ -103,8 +112,7 @@ trylock(struct lock *l)
 static inline void
 unlock(struct lock *l)
 {
-    if (unlikely(atomic_exchange_explicit(&l->key, 0, memory_order_release) == 2))
-        unlockslow(l);
+    store_rel(&l->key, 0);      /* pairs with the acquiring CAS of the next holder */
 }
 
 void noteclear(struct note *n);
@@ -129,7 +137,6 @@ void clockinit(void);
 /* Understands %s %d %l (int64_t) %x (uint64_t) %%. */
 void print(const char *fmt, ...);
 size_t format(char *buf, size_t size, const char *fmt, ...);
-_Noreturn void throw(const char *what);         /* a broken invariant: says so and aborts */
 
 /* ---- sysmem.c: memory and stacks ---- */
 

@@ -1,8 +1,10 @@
 /* Locks and notes for kernel threads: the runtime's own mutual exclusion.
  *
- * They are futexes, never libc's: the runtime may be entered with any libc lock held. Critical
- * sections are a few dozen instructions, so a contender spins a little first; it does not when there
- * is one CPU. A G that holds one is never preempted nor loses its P (m->locks > 0).
+ * A lock is never libc's: the runtime may be entered with any libc lock held. Critical sections are a
+ * few dozen instructions, and a G that holds one is neither preempted nor moved, so a lock is a word that
+ * is spun on, and its release a plain store: a futex would cost each release an atomic exchange, for
+ * the rare case that the kernel has taken the CPU from the holder. In that case contenders give theirs up.
+ * Notes are futexes.
  */
 #include "base.h"
 #include <errno.h>
@@ -26,24 +28,19 @@ futex_wake(_Atomic uint32_t *addr, int n)
 void
 lockslow(struct lock *l)
 {
-    for (int i = 0; i < 60; i++) {
+    for (int i = 1;; i++) {
         uint32_t free = 0;
 
         if (load_rlx(&l->key) == 0 &&
             atomic_compare_exchange_weak_explicit(&l->key, &free, 1, memory_order_acquire, memory_order_relaxed))
             return;
-        cpu_pause();
+        if (i % 64 != 0)
+            cpu_pause();
+        else if (i < 64 * 16)
+            sys3(SYS_sched_yield, 0, 0, 0);
+        else
+            sys_sleep(50000);   /* a holder of lower real-time priority must run, too */
     }
-    /* 2 stays until the holder before us is gone: we may leave it behind although nobody else
-     * sleeps, which costs one wake too many. */
-    while (atomic_exchange_explicit(&l->key, 2, memory_order_acquire) != 0)
-        futex_wait(&l->key, 2, 0);
-}
-
-void
-unlockslow(struct lock *l)
-{
-    futex_wake(&l->key, 1);
 }
 
 void

@@ -87,8 +87,12 @@ print(const char *fmt, ...)
 _Noreturn void
 throw(const char *what)
 {
+    static const uint64_t dfl[4];       /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
+    uint64_t abrt = UINT64_C(1) << (SIGABRT - 1);
+
     print("gossamer: fatal: %s\n", what);
-    sys3(SYS_rt_sigaction, SIGABRT, 0, 0);
+    sys4(SYS_rt_sigaction, SIGABRT, A(dfl), 0, 8);
+    sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, A(&abrt), 0, 8);
     for (;;) {
         sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), SIGABRT);
         __builtin_trap();

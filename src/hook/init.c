@@ -3,6 +3,7 @@
 #include "hook/hook.h"
 #include "base/env.h"
 #include <string.h>
+#include <sys/prctl.h>
 
 /* GOSSAMER_CHILDREN=drop: what this process executes runs without us. Takes the entries that end in
  * our name out of LD_PRELOAD, in place. */
@@ -50,6 +51,7 @@ init(int argc, char **argv, char **envp)
 
     (void)argc;
     (void)argv;
+    bootfiltered = sys3(SYS_prctl, PR_GET_SECCOMP, 0, 0) > 0;
     realinit();
     syscallinit();
     if (disable != NULL && disable[0] != '\0' && strcmp(disable, "0") != 0)

@@ -332,6 +332,21 @@ pthread_getaffinity_np(pthread_t th, size_t size, cpu_set_t *set)
     return r < 0 ? (int)-r : 0;
 }
 
+/* Which kernel thread the affinity of a G would be: see LIMITS in gossamer(7). For itself it is locked to
+ * its M, whose affinity it then is. */
+HOOK int
+pthread_setaffinity_np(pthread_t th, size_t size, const cpu_set_t *set)
+{
+    struct g *gp = isg(th) ? thread_of(th) : NULL;
+
+    if (gp == NULL || (gp->ismain && gp != curg))
+        return real.pthread_setaffinity_np(th, size, set);
+    if (gp != curg)
+        return ENOTSUP;
+    lockOSThread(gp);
+    return (int)-sys3(SYS_sched_setaffinity, 0, A(size), A(set));
+}
+
 HOOK pid_t
 gettid(void)
 {

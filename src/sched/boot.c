@@ -12,6 +12,7 @@
 #include <linux/membarrier.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 enum { TEMPLATESTACK = 256 << 10 };
 
@@ -21,6 +22,7 @@ extern bool tracedetail;
 int passiveheld;
 static struct lock bootlock;
 static bool refused;
+bool bootfiltered;
 static const char *templatefault;
 static struct note templatedone;
 static char *templatestack;
@@ -187,13 +189,34 @@ start(void)
     return 0;
 }
 
+/* What would not survive us. A seccomp filter that was there when the program started is its container's,
+ * which lets ordinary system calls through; one that the program set since knows what it expects. */
+static const char *
+unsuitable(void)
+{
+    static const char *const runtimes[] = { "__asan_init", "__tsan_init", "__msan_init", "__hwasan_init" };
+    const char *preload = env_get(environ, "LD_PRELOAD");
+
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+        if (dlsym(RTLD_DEFAULT, runtimes[i]) != NULL)
+            return "a sanitizer is linked in";
+    if (preload != NULL && strstr(preload, "vgpreload") != NULL)
+        return "under valgrind";
+    if (!bootfiltered && sys3(SYS_prctl, PR_GET_SECCOMP, 0, 0) > 0)
+        return "the program has set a seccomp filter";
+    return NULL;
+}
+
 int
 boot(void)
 {
+    const char *why;
     int r;
 
     if (refused)
         return -1;
+    if ((why = unsuitable()) != NULL)
+        return refuse(why, "");
     /* Only the process's first thread can be main; a foreign thread's threads stay native. */
     if (sys3(SYS_gettid, 0, 0, 0) != sys3(SYS_getpid, 0, 0, 0))
         return -1;

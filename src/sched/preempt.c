@@ -26,6 +26,7 @@ static int nranges;
 bool asyncpreempt = true;
 void (*preemptother)(int, siginfo_t *, void *);
 void (*preemptcancel)(struct g *gp);
+struct sigaction preemptolder;  /* the program's, from before we started */
 
 static bool
 covers(const struct dl_phdr_info *info, const void *addr)
@@ -154,5 +155,5 @@ preemptinit(void)
 
     nranges = 0;
     dl_iterate_phdr(addranges, NULL);
-    real.sigaction(SIGURG, &sa, NULL);
+    real.sigaction(SIGURG, &sa, &preemptolder);
 }

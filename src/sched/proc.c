@@ -71,6 +71,8 @@ prevdone(struct m *mp)
 static inline void
 enter(struct m *mp, struct g *gp)
 {
+    invariant(mp->p != NULL && gp->locks > 0 && load_rlx(&gp->status) != Gdead);
+    invariant(gp->lockedm == NULL || gp->lockedm == mp);
     gp->m = mp;
     mp->curg = gp;
     store_rlx(&gp->status, Grunning);
@@ -242,6 +244,7 @@ ready(struct m *mp, struct g *gp)
 {
     struct p *pp = mp->p;
 
+    invariant(pp != NULL && pp->m == mp);
     store_rlx(&gp->status, Grunnable);
     runqput(pp, gp, true);
     if (unlikely(load_rlx(&sched.npidle) != 0) && load_rlx(&sched.nmspinning) == 0) {

@@ -39,6 +39,13 @@ runqputslow(struct p *pp, struct g *gp, uint32_t h, uint32_t t)
 void
 runqput(struct p *pp, struct g *gp, bool next)
 {
+#ifdef GOSSAMER_RANDSCHED         /* shakes out what relies on the order */
+    static _Thread_local uint32_t rnd = 1;
+
+    rnd = rnd * 1664525 + 1013904223;
+    if (next && rnd >> 31)
+        next = false;
+#endif
     if (next) {
         if (alone()) {
             struct g *old = load_rlx(&pp->runnext);

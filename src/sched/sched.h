@@ -30,6 +30,7 @@ extern _Thread_local int curtid;
  * the program goes on with native threads. */
 int boot(void);
 void bootchild(void);           /* in the child of fork: passive again */
+extern bool bootfiltered;       /* a seccomp filter was in force when the program started */
 void bootrefuse(void);          /* never start (GOSSAMER_DISABLE) */
 
 /* ---- proc.c ---- */
@@ -124,6 +125,7 @@ void sysmonwake(void);                                  /* sched.lock held */
 
 extern bool asyncpreempt;                               /* GODEBUG=asyncpreemptoff=1 clears it */
 extern void (*preemptother)(int, siginfo_t *, void *);  /* for a SIGURG that is not ours */
+extern struct sigaction preemptolder;
 void preemptinit(void);
 bool untouchable(struct g *gp, const void *ucontext);   /* the interrupted code must not be left half done */
 void preemptone(struct p *pp);                          /* sysmon */

@@ -121,6 +121,7 @@ retakeone(struct p *pp, int64_t now)
             return false;
         if (atomic_compare_exchange_strong(&pp->status, &status, Pidle)) {
             atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
+            pp->m = NULL;
             handoffp(pp);
             return true;
         }

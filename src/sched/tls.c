@@ -27,8 +27,6 @@
 _Thread_local struct m *curm;
 _Thread_local int curtid;
 
-char arch_fsgsbase;
-
 enum { MAXMODULES = 128, KEYSPERBLOCK = 32 };
 
 struct module {

@@ -1,7 +1,8 @@
 /* Barriers of one process, and once.
  *
  * A barrier's arrivals and its round are the two halves of one word, so that a thread which comes too
- * early for the next round is counted there. Who is woken touches the barrier no more: the serial
+ * early for the next round is counted there. The queue is the same for all rounds: the tag, the parity of
+ * the round, keeps the wake-up of one from waking those who are already in the next. Who is woken touches the barrier no more: the serial
  * thread may destroy it at once.
  */
 #define _GNU_SOURCE 1
@@ -20,17 +21,19 @@ barrier_wait(pthread_barrier_t *barrier)
     struct barrier *b = (struct barrier *)(void *)barrier;
     _Atomic uint64_t *both = (_Atomic uint64_t *)(void *)b;
     uint64_t d = load_rlx(both), next;
+    uint32_t tag;
     bool last;
 
     do {
         last = (uint32_t)d + 1 == b->count;
         next = last ? ((d >> 32) + 1) << 32 : d + 1;
     } while (!atomic_compare_exchange_weak_explicit(both, &d, next, memory_order_acq_rel, memory_order_relaxed));
+    tag = 1u << (d >> 32 & 1);
     if (last) {
-        unpark(&b->round, 1 << 30, ~0u);
+        unpark(&b->round, 1 << 30, tag);
         return PTHREAD_BARRIER_SERIAL_THREAD;
     }
-    while (park(&b->round, (uint32_t)(d >> 32), 0, 1, WaitBarrier) == -EINTR)
+    while (park(&b->round, (uint32_t)(d >> 32), 0, tag, WaitBarrier) == -EINTR)
         ;
     return 0;
 }

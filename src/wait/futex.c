@@ -24,10 +24,11 @@ futex_ours(int op)
     return false;
 }
 
+/* The kernel counts with an int, and looks after the first one: 0 and what is negative wake one. */
 static int
 limit(uint32_t n)
 {
-    return n > INT_MAX ? INT_MAX : (int)n;
+    return n == 0 || n > INT_MAX ? 1 : (int)n;
 }
 
 static long
@@ -46,6 +47,8 @@ wait(uint32_t *addr, int op, uint32_t val, const struct timespec *ts, uint32_t s
                 return -EINVAL;
             when = ts->tv_sec > INT_MAX ? 0 : nanotime() + ts->tv_sec * 1000000000 + ts->tv_nsec;
         } else {
+            if (ts->tv_sec < 0)
+                return -EINVAL;
             r = deadline(clock, ts, &when);
             if (r == -ETIMEDOUT)        /* past: the value still comes first */
                 when = 1;
@@ -109,20 +112,26 @@ futex_call(uint32_t *addr, int op, uint32_t val, const struct timespec *ts, uint
         return -EINVAL;
     if ((uintptr_t)addr < pagesize)     /* other bad addresses fault as any access does */
         return -EFAULT;
+    if ((op & FUTEX_CLOCK_REALTIME) != 0 && (op & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET)
+        return -ENOSYS;
     switch (op & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
         return wait(addr, op, val, ts, FUTEX_BITSET_MATCH_ANY);
     case FUTEX_WAIT_BITSET:
         return wait(addr, op, val, ts, val3);
     case FUTEX_WAKE:
-        return unpark(addr, val == 0 ? 1 : limit(val), ~0u);    /* the kernel wakes one for 0 */
+        return unpark(addr, limit(val), ~0u);
     case FUTEX_WAKE_BITSET:
-        return val3 == 0 ? -EINVAL : unpark(addr, val == 0 ? 1 : limit(val), val3);
+        return val3 == 0 ? -EINVAL : unpark(addr, limit(val), val3);
     case FUTEX_REQUEUE:
-        woken = requeue(addr, limit(val), limit(val2), addr2, NULL, 0, &moved);
+        if (val > INT_MAX || val2 > INT_MAX)
+            return -EINVAL;
+        woken = requeue(addr, (int)val, (int)val2, addr2, NULL, 0, &moved);
         return woken < 0 ? woken : woken + moved;
     case FUTEX_CMP_REQUEUE:
-        woken = requeue(addr, limit(val), limit(val2), addr2, (_Atomic uint32_t *)addr, val3, &moved);
+        if (val > INT_MAX || val2 > INT_MAX)
+            return -EINVAL;
+        woken = requeue(addr, (int)val, (int)val2, addr2, (_Atomic uint32_t *)addr, val3, &moved);
         return woken < 0 ? woken : woken + moved;
     default:
         return wakeop(addr, val, val2, addr2, val3);

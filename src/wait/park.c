@@ -67,7 +67,7 @@ parkedat(const void *addr)
 
 /* Runtime locks are only held inside the runtime, so that the G keeps its P and its M. */
 static inline void
-in(struct g *gp)
+enterruntime(struct g *gp)
 {
     if (gp != NULL)
         acquirem(gp);
@@ -90,7 +90,7 @@ inwaker(struct g *gp)
 }
 
 static inline void
-out(void)
+leaveruntime(void)
 {
     unpin(curg);
 }
@@ -102,7 +102,7 @@ parkbegin(struct waiter *w, const void *addr, const _Atomic uint32_t *word, uint
     struct bucket *b = bucketof(addr);
     bool same;
 
-    in(gp);
+    enterruntime(gp);
     store_rlx(&w->addr, addr);
     w->gp = gp;
     w->wake = gp != NULL ? &gp->wake : &w->own;
@@ -115,7 +115,7 @@ parkbegin(struct waiter *w, const void *addr, const _Atomic uint32_t *word, uint
         enqueue(b, w);
     }
     unlock(&b->lock);
-    out();
+    leaveruntime();
     return same;
 }
 
@@ -136,7 +136,9 @@ foreignwait(struct waiter *w, int64_t when)
 static void
 withdraw(struct waiter *w)
 {
-    in(w->gp);
+    bool out;
+
+    enterruntime(w->gp);
     for (;;) {
         struct bucket *b = load_acq(&w->bucket);
 
@@ -145,11 +147,13 @@ withdraw(struct waiter *w)
         lock(&b->lock);
         if (load_rlx(&w->bucket) == b)
             dequeue(b, w);
+        /* Under the lock of its address's bucket nobody can be moving or claiming it. */
+        out = load_rlx(&w->bucket) == NULL && b == bucketof(load_rlx(&w->addr));
         unlock(&b->lock);
-        if (load_rlx(&w->bucket) == NULL && b == bucketof(load_rlx(&w->addr)))
+        if (out)
             break;
     }
-    out();
+    leaveruntime();
 }
 
 int
@@ -245,7 +249,7 @@ unparkleft(const void *addr, int n, uint32_t mask, uint32_t leftmask, _Atomic ui
         while ((gp = glistpop(&list)) != NULL)
             ready(mp, gp);
     }
-    out();
+    leaveruntime();
     return woken;
 }
 
@@ -283,7 +287,7 @@ requeue(const void *addr, int n, int m, const void *addr2, const _Atomic uint32_
     int woken = 0, nmoved = 0;
     bool same;
 
-    in(me);
+    enterruntime(me);
     lockboth(from, to);
     same = word == NULL || load_rlx(word) == expect;
     for (w = from->head; same && w != NULL && (woken < n || nmoved < m); w = next) {
@@ -304,7 +308,7 @@ requeue(const void *addr, int n, int m, const void *addr2, const _Atomic uint32_
     }
     unlockboth(from, to);
     *moved = nmoved;
-    out();
+    leaveruntime();
     readylist(&list);
     return same ? woken : -EAGAIN;
 }
@@ -330,7 +334,7 @@ unparkmove(const void *addr)
     const void *aux;
     bool first = true;
 
-    in(me);
+    enterruntime(me);
     /* The target is known only under the first lock; then both have to be taken in order. */
     for (;;) {
         lockboth(from, to);
@@ -356,7 +360,7 @@ unparkmove(const void *addr)
         }
     }
     unlockboth(from, to);
-    out();
+    leaveruntime();
     readylist(&list);
 }
 

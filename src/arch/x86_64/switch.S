@@ -118,17 +118,12 @@ context_make:
         .cfi_endproc
         .size   context_make, . - context_make
 
-/* vfork returns twice, so its caller's frame must be on top when it is called: a jump, no call. */
-        .globl  vfork
-        .type   vfork, @function
-vfork:
-        .cfi_startproc
-        cmpl    $0, active(%rip)
-        jne     1f
-        movq    realvfork(%rip), %rax
-        jmp     *%rax
-1:      jmp     vforkactive
-        .cfi_endproc
-        .size   vfork, . - vfork
+        .data
+        .globl  arch_fsgsbase
+        .hidden arch_fsgsbase
+        .type   arch_fsgsbase, @object
+        .size   arch_fsgsbase, 1
+arch_fsgsbase:
+        .byte   0
 
         .section .note.GNU-stack, "", @progbits
