@@ -190,6 +190,8 @@ struct p {
 
     struct g *gfree;            /* dead Gs with their stacks; the P's M */
     int ngfree;
+    int64_t goid, goidend;      /* ids for new Gs, taken 64 at a time; the P's M */
+    _Atomic int64_t ngs;        /* Gs begun minus Gs ended here; the P's M writes, the sum is what lives */
 
     /* local run queue: see runq.c */
     _Alignas(CACHELINE) _Atomic uint32_t runqhead; /* owner and thieves, by CAS */
@@ -234,7 +236,7 @@ struct sched {
     struct g *_Atomic allgs;
     struct m *_Atomic allms;
     _Atomic int64_t goidgen;
-    _Atomic int64_t ngs;                /* live Gs, main included */
+    _Atomic bool mainexited;            /* main called pthread_exit */
     int64_t boottime;
 };
 

@@ -11,9 +11,9 @@ _Noreturn void throw(const char *what);         /* print.c: a broken invariant: 
 
 /* Invariants, checked in builds with --enable-debug only. */
 #ifdef GOSSAMER_DEBUG
-#define invariant(x) ((x) ? (void)0 : throw("broken invariant: " #x))
+#define must(x) ((x) ? (void)0 : throw("broken invariant: " #x))
 #else
-#define invariant(x) ((void)sizeof(x))
+#define must(x) ((void)sizeof(x))
 #endif
 
 /* ---- pin.c: the running G, as far as base must know it ---- */
@@ -30,7 +30,7 @@ static inline void
 unpin(struct g *gp)
 {
     compiler_barrier();
-    invariant(gp == NULL || gp->locks > 0);
+    must(gp == NULL || gp->locks > 0);
     if (gp != NULL && --gp->locks == 0 && unlikely(gp->m->deferred | gp->sigwork))
         deferredsignals(gp);
 }

@@ -33,7 +33,7 @@ vforkactive(void)
 
 /* A library that brings static TLS: the Gs that exist get it after its constructors have run. */
 static void
-loaded(int64_t before)
+loaded(uint64_t before)
 {
     int saved = errno;
 
@@ -61,7 +61,7 @@ hasrunpath(const void *caller)
 HOOK void *
 dlopen(const char *path, int mode)
 {
-    int64_t before;
+    uint64_t before;
     void *h;
 
     if (!active)
@@ -70,7 +70,7 @@ dlopen(const char *path, int mode)
         tlsstale();
         return real.dlopen(path, mode);
     }
-    before = load_acq(&sched.goidgen);
+    before = tlsstale();
     h = real.dlopen(path, mode);
     loaded(before);
     return h;
@@ -79,7 +79,7 @@ dlopen(const char *path, int mode)
 HOOK void *
 dlmopen(Lmid_t ns, const char *path, int mode)
 {
-    int64_t before = load_acq(&sched.goidgen);
+    uint64_t before = active ? tlsstale() : 0;
     void *h = real.dlmopen(ns, path, mode);
 
     loaded(before);

@@ -215,26 +215,26 @@ pthread_getname_np(pthread_t th, char *buf, size_t len)
 }
 
 HOOK int
-prctl(int op, ...)
+prctl(int option, ...)
 {
     struct g *gp = getg();
     unsigned long a[4];
     va_list ap;
 
-    va_start(ap, op);
+    va_start(ap, option);
     for (int i = 0; i < 4; i++)
         a[i] = va_arg(ap, unsigned long);
     va_end(ap);
-    if (gp != NULL && !gp->ismain && op == PR_SET_NAME) {
+    if (gp != NULL && !gp->ismain && option == PR_SET_NAME) {
         memset(gp->name, 0, sizeof gp->name);
         memcpy(gp->name, (const char *)a[0], strnlen((const char *)a[0], 15));
         return 0;
     }
-    if (gp != NULL && !gp->ismain && op == PR_GET_NAME && gp->name[0] != '\0') {
+    if (gp != NULL && !gp->ismain && option == PR_GET_NAME && gp->name[0] != '\0') {
         memcpy((char *)a[0], gp->name, sizeof gp->name);
         return 0;
     }
-    return real.prctl(op, a[0], a[1], a[2], a[3]);
+    return real.prctl(option, a[0], a[1], a[2], a[3]);
 }
 
 HOOK int
@@ -248,13 +248,13 @@ pthread_setspecific(pthread_key_t key, const void *value)
 }
 
 HOOK int
-tss_set(tss_t key, void *value)
+tss_set(tss_t tss_id, void *val)
 {
     struct g *gp = curg;
 
     if (gp != NULL)
         gp->specused = true;
-    return real.tss_set(key, value);
+    return real.tss_set(tss_id, val);
 }
 
 HOOK int
@@ -373,14 +373,14 @@ thrd_create(thrd_t *th, thrd_start_t fn, void *arg)
 }
 
 HOOK int
-thrd_join(thrd_t th, int *res)
+thrd_join(thrd_t thr, int *res)
 {
     void *ret = NULL;
     int r;
 
-    if (!isg(th))
-        return real.thrd_join(th, res);
-    r = pthread_join(th, &ret);
+    if (!isg(thr))
+        return real.thrd_join(thr, res);
+    r = pthread_join(thr, &ret);
     if (r == 0 && res != NULL)
         *res = (int)(uintptr_t)ret;
     return thrderror(r);

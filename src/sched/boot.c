@@ -153,7 +153,8 @@ procsinit(void)
     acquirep(&m0, &allp[0]);
     store_rlx(&sched.lastpoll, nanotime());
     store_rlx(&sched.goidgen, 1);
-    store_rlx(&sched.ngs, 1);
+    store_rlx(&allp[0].ngs, 1);
+    allp[0].goid = allp[0].goidend = 0;
     sched.boottime = nanotime();
     if (procs.bad)
         print("gossamer: GOMAXPROCS=%s %s %d\n", env_get(environ, "GOMAXPROCS"),

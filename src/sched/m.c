@@ -40,7 +40,7 @@ pidleget(void)
 void
 acquirep(struct m *mp, struct p *pp)
 {
-    invariant(mp->p == NULL && pp->m == NULL);
+    must(mp->p == NULL && pp->m == NULL);
     mp->p = pp;
     pp->m = mp;
     store_rel(&pp->status, Prunning);

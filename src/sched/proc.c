@@ -12,6 +12,7 @@
  * costs at most one tick of sysmon, which looks for waiting work beside idle Ps; then the guess is mended.
  */
 #include "sched/sched.h"
+#include <linux/membarrier.h>
 
 struct sched sched;
 struct p allp[MAXPROCS];
@@ -71,8 +72,8 @@ prevdone(struct m *mp)
 static inline void
 enter(struct m *mp, struct g *gp)
 {
-    invariant(mp->p != NULL && gp->locks > 0 && load_rlx(&gp->status) != Gdead);
-    invariant(gp->lockedm == NULL || gp->lockedm == mp);
+    must(mp->p != NULL && gp->locks > 0 && load_rlx(&gp->status) != Gdead);
+    must(gp->lockedm == NULL || gp->lockedm == mp);
     gp->m = mp;
     mp->curg = gp;
     store_rlx(&gp->status, Grunning);
@@ -244,7 +245,7 @@ ready(struct m *mp, struct g *gp)
 {
     struct p *pp = mp->p;
 
-    invariant(pp != NULL && pp->m == mp);
+    must(pp != NULL && pp->m == mp);
     store_rlx(&gp->status, Grunnable);
     runqput(pp, gp, true);
     if (unlikely(load_rlx(&sched.npidle) != 0) && load_rlx(&sched.nmspinning) == 0) {
@@ -315,12 +316,53 @@ injectlocal(struct m *mp, struct glist *list)
     wakep();
 }
 
+/* Ids are unique and grow on each P, as Go's. The P's M. */
+int64_t
+newgoid(struct p *pp)
+{
+    if (pp->goid == pp->goidend) {
+        pp->goid = atomic_fetch_add(&sched.goidgen, 64) + 1;
+        pp->goidend = pp->goid + 64;
+    }
+    return pp->goid++;
+}
+
+static inline void
+gcount(struct p *pp, int n)
+{
+    store_rlx(&pp->ngs, load_rlx(&pp->ngs) + n);
+}
+
+/* gp ends: is it the last one, main gone before? Each who ends counts first and looks afterwards, so the
+ * last to count sees none; the first to see that is told so. The barrier between the two is main's alone:
+ * after its membarrier, whoever has not seen mainexited has its count visible. */
+bool
+lastg(struct g *gp)
+{
+    static _Atomic bool told;
+    struct m *mp = acquirem(gp);
+    int64_t sum = 0;
+
+    gcount(mp->p, -1);
+    releasem(gp);
+    if (gp->ismain) {
+        atomic_store(&sched.mainexited, true);
+        sys3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    } else if (likely(!load_rlx(&sched.mainexited))) {
+        return false;
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int i = 0; i < gomaxprocs; i++)
+        sum += load_rlx(&allp[i].ngs);
+    return sum == 0 && !atomic_exchange(&told, true);
+}
+
 void
 newproc(struct g *parent, struct g *gp)
 {
     struct m *mp = acquirem(parent);
 
-    atomic_fetch_add_explicit(&sched.ngs, 1, memory_order_relaxed);
+    gcount(mp->p, 1);
     gp->locks = 1;              /* until it has done prevdone */
     ready(mp, gp);
     releasem(parent);

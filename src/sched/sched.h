@@ -44,6 +44,8 @@ void ready(struct m *mp, struct g *gp);                 /* in the runtime, mp ha
 void regain(struct g *gp);                              /* in the runtime; parks: sysmon took the P, get one again */
 void injectglist(struct glist *list);                   /* from anywhere; no P needed */
 void newproc(struct g *parent, struct g *gp);           /* a new G is runnable */
+int64_t newgoid(struct p *pp);                          /* in the runtime */
+bool lastg(struct g *gp);                               /* gp ends; true: no other G is left, main neither */
 _Noreturn void schedule(struct m *mp);                  /* g0 */
 void wakep(void);
 void prevdone(struct m *mp);
@@ -99,7 +101,7 @@ void acquirep(struct m *mp, struct p *pp);
 struct p *releasep(struct m *mp);
 void pidleput(struct p *pp);                            /* sched.lock held */
 struct p *pidleget(void);                               /* sched.lock held */
-void *mstart(void *mp);
+void *mstart(void *arg);
 void *templateloop(void *unused);
 void stoplockedm(struct m *mp);                         /* g0 */
 void startlockedm(struct m *mp, struct g *gp);          /* g0 */
@@ -156,12 +158,14 @@ extern int passiveheld;                                 /* mutexes of the kernel
 void tlsstack(struct g *gp);
 void tlsstart(void);                                    /* first thing a new G does */
 void tlsexit(struct g *gp);                             /* on the G, which may park in it */
-void tlsstale(void);
-void tlschanged(int64_t before);                        /* hook */
+uint64_t tlsstale(void);
+void tlschanged(uint64_t before);                        /* hook */
 bool tlsmainexit(void (*to)(void));
 /* glibc's, without a declaration when compiled with -fexceptions: the list of cleanup buffers. */
+#ifdef __EXCEPTIONS
 void __pthread_register_cancel(__pthread_unwind_buf_t *buf);
 void __pthread_unregister_cancel(__pthread_unwind_buf_t *buf);
+#endif
 struct g *gof(pthread_t th);                            /* NULL: not a G */
 
 /* ---- trace.c ---- */

@@ -245,10 +245,10 @@ known(const struct module *mod)
 /* A library with static TLS was loaded: its variables in the blocks that existed before. glibc does
  * this for its own threads only. Later blocks are born with them. */
 static void
-initlive(const struct module *mod, int64_t before)
+initlive(const struct module *mod, uint64_t before)
 {
     for (struct g *gp = load_acq(&sched.allgs); gp != NULL; gp = gp->alllink)
-        if (!gp->ismain && gp->goid <= before && load_acq(&gp->status) != Gdead) {
+        if (!gp->ismain && gp->tlsgen <= before && load_acq(&gp->status) != Gdead) {
             memcpy(gp->tp + mod->offset, mod->image, mod->filesz);
             memset(gp->tp + mod->offset + mod->filesz, 0, mod->memsz - mod->filesz);
         }
@@ -257,7 +257,7 @@ initlive(const struct module *mod, int64_t before)
 /* Reads the list of modules with static TLS again. dl_iterate_phdr takes the loader's lock, for which
  * a native thread would wait here too: modlock must not be held, the lock's holder may want it. */
 static void
-readmodules(uint64_t gen, int64_t before)
+readmodules(uint64_t gen, uint64_t before)
 {
     struct found found = { .n = 0 };
     struct g *me;
@@ -275,16 +275,17 @@ readmodules(uint64_t gen, int64_t before)
     unpin(me);
 }
 
-/* Modules may be about to change: the list is read again for the next new G. */
-void
+/* Modules may be about to change: the list is read again for the next new G. Gs up to the generation
+ * that is returned were born before. */
+uint64_t
 tlsstale(void)
 {
-    atomic_fetch_add(&modgen, 1);
+    return atomic_fetch_add(&modgen, 1);
 }
 
-/* Modules were loaded or unloaded; `before` is the newest G from before that. */
+/* Modules were loaded or unloaded, since the tlsstale that returned `before`. */
 void
-tlschanged(int64_t before)
+tlschanged(uint64_t before)
 {
     readmodules(atomic_fetch_add(&modgen, 1) + 1, before);
 }
@@ -335,15 +336,11 @@ freedynamic(char *tp)
         }
 }
 
-void
-tlsrenew(struct g *gp, int tid)
+static void
+renewmodules(struct g *gp)
 {
-    uint64_t gen = load_acq(&modgen);
-    struct g *me;
+    struct g *me = pin();
 
-    if (unlikely(load_acq(&modulesgen) != gen))
-        readmodules(gen, 0);
-    me = pin();
     lock(&modlock);
     for (int i = 0; i < nmodules; i++) {
         struct module *mod = &modules[i];
@@ -354,6 +351,18 @@ tlsrenew(struct g *gp, int tid)
     }
     unlock(&modlock);
     unpin(me);
+}
+
+void
+tlsrenew(struct g *gp, int tid)
+{
+    uint64_t gen = load_acq(&modgen);
+
+    if (unlikely(load_acq(&modulesgen) != gen))
+        readmodules(gen, 0);
+    gp->tlsgen = gen;
+    if (nmodules > 0)           /* none appeared since modulesgen was set to gen */
+        renewmodules(gp);
     freedynamic(gp->tp);
     store_rlx((_Atomic int *)(gp->tp + gl.cancelhandling), *(int *)(template + gl.cancelhandling));
     gp->tp[gl.cancelstate] = template[gl.cancelstate];
@@ -391,6 +400,7 @@ tlsnew(const struct slot *slot, int tid)
         return NULL;
     memset(gp, 0, sizeof *gp);
     gp->tp = tp;
+    gp->tlsgen = load_acq(&modgen);
     gp->tid = tid;
     gp->slot = *slot;
     gp->stklo = slot->base + slot->guard;

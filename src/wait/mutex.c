@@ -151,7 +151,7 @@ mutex_timedlock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs)
         r = deadline(clock, abs, &when);
         if (r == 0)
             r = lockkind(m, when, false);
-    } while (r == -ETIMEDOUT && clocknow(clock) < abs->tv_sec * 1000000000 + abs->tv_nsec);
+    } while (r == -ETIMEDOUT && early(clock, abs));
     return r;
 }
 

@@ -36,6 +36,12 @@ deadline(clockid_t clock, const struct timespec *abs, int64_t *out)
     return 0;
 }
 
+bool
+early(clockid_t clock, const struct timespec *abs)
+{
+    return abs != NULL && clocknow(clock) < nanoseconds(abs);
+}
+
 /* Parks until `when` (monotonic). False: woken by something else first. */
 static bool
 parkuntil(struct g *gp, int64_t when)

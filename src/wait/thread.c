@@ -59,7 +59,7 @@ finish(struct g *gp)
     signal_flush(gp);
     if (unlikely(gp->locked > 0))
         unlockall(gp);
-    if (atomic_fetch_sub(&sched.ngs, 1) == 1)
+    if (unlikely(lastg(gp)))
         exit(0);                /* main called pthread_exit before, we were the last */
     goleave(gp, gone);
 }
@@ -108,15 +108,17 @@ newtid(int64_t goid)
 
 /* A G of the class: a dead one made fresh, or a new one. */
 static struct g *
-getblock(struct g *me, int class, int64_t goid)
+getblock(struct g *me, int class)
 {
     struct m *mp = acquirem(me);
     struct g *gp = gfget(mp, class);
+    int64_t goid = newgoid(mp->p);
     struct slot slot;
 
     releasem(me);
     if (gp != NULL) {
         tlsrenew(gp, newtid(goid));
+        gp->goid = goid;
         return gp;
     }
     if (slotalloc(&slot, class) < 0)
@@ -124,6 +126,7 @@ getblock(struct g *me, int class, int64_t goid)
     gp = tlsnew(&slot, newtid(goid));
     if (gp != NULL) {
         gp->timer.gp = gp;
+        gp->goid = goid;
         allgadd(gp);
     }
     return gp;
@@ -149,11 +152,9 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
 {
     struct g *me = curg, *gp;
     int class = classfor(nt);
-    int64_t goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
 
-    if (class < 0 || (gp = getblock(me, class, goid)) == NULL)
+    if (class < 0 || (gp = getblock(me, class)) == NULL)
         return -EAGAIN;
-    gp->goid = goid;
     gp->start = fn;
     gp->arg = arg;
     gp->retval = PTHREAD_CANCELED;      /* unless it returns or calls pthread_exit */

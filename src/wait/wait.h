@@ -32,9 +32,9 @@ struct waiter {
  * Between parkbegin and parkend the caller may do short things (release a mutex), but not park. */
 bool parkbegin(struct waiter *w, const void *addr, const _Atomic uint32_t *word, uint32_t expect, uint32_t tag);
 /* Waits until woken or the deadline (CLOCK_MONOTONIC ns; 0: none); parks. 0, -ETIMEDOUT, -EINTR. */
-int parkend(struct waiter *w, int64_t deadline, enum waitreason why);
+int parkend(struct waiter *w, int64_t when, enum waitreason why);
 /* Both. -EAGAIN if *word was not `expect`. */
-int park(_Atomic uint32_t *word, uint32_t expect, int64_t deadline, uint32_t tag, enum waitreason why);
+int park(_Atomic uint32_t *word, uint32_t expect, int64_t when, uint32_t tag, enum waitreason why);
 /* Wakes up to n waiters at addr whose tag has a bit of mask, oldest first; how many. */
 int unpark(const void *addr, int n, uint32_t mask);
 /* The same, but *word is set to `left` under the lock when waiters with a bit of leftmask remain. */
@@ -50,6 +50,9 @@ void parkreset(void);
 
 /* A timespec of `clock` as a CLOCK_MONOTONIC deadline, at least 1. -EINVAL. */
 int deadline(clockid_t clock, const struct timespec *abs, int64_t *out);
+
+/* After a timeout: `clock` has not reached abs after all, it was set back. False without abs. */
+bool early(clockid_t clock, const struct timespec *abs);
 
 /* ---- mutex.c ---- */
 
@@ -68,7 +71,7 @@ mutexword(pthread_mutex_t *m)
 }
 
 int self_tid(void);
-int mutex_lockslow(pthread_mutex_t *m, int64_t deadline);       /* parks; takes the lock word as contended */
+int mutex_lockslow(pthread_mutex_t *m, int64_t when);       /* parks; takes the lock word as contended */
 int mutex_relock(pthread_mutex_t *m);           /* after a wait: as contended, any kind; parks */
 int mutex_lock(pthread_mutex_t *m);             /* any kind that is ours; parks */
 int mutex_trylock(pthread_mutex_t *m);
@@ -94,11 +97,11 @@ int cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const stru
 void cond_signal(pthread_cond_t *c);
 void cond_broadcast(pthread_cond_t *c);
 
-int rwlock_rdlock(pthread_rwlock_t *rw, int64_t deadline, bool try);
-int rwlock_wrlock(pthread_rwlock_t *rw, int64_t deadline, bool try);
+int rwlock_rdlock(pthread_rwlock_t *rw, int64_t when, bool try);
+int rwlock_wrlock(pthread_rwlock_t *rw, int64_t when, bool try);
 int rwlock_unlock(pthread_rwlock_t *rw);
 
-int sema_wait(sem_t *s, int64_t deadline);
+int sema_wait(sem_t *s, int64_t when);
 int sema_trywait(sem_t *s);
 int sema_post(sem_t *s);
 
@@ -112,7 +115,7 @@ long futex_call(uint32_t *addr, int op, uint32_t val, const struct timespec *ts,
 
 /* ---- sleep.c ---- */
 
-int sleep_until(clockid_t clock, int64_t deadline);     /* parks */
+int sleep_until(clockid_t clock, int64_t when);     /* parks */
 int sleep_for(const struct timespec *req, struct timespec *rem); /* parks */
 int sleep_clock(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem); /* parks */
 
@@ -125,7 +128,7 @@ struct newthread {
 };
 
 int thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), void *arg);   /* hook */
-int thread_join(pthread_t th, void **ret, bool try, int64_t deadline);  /* parks */
+int thread_join(pthread_t th, void **ret, bool try, int64_t when);  /* parks */
 int thread_detach(pthread_t th);
 _Noreturn void thread_exit(void *ret);
 struct g *thread_of(pthread_t th);      /* NULL: not one of ours, or gone */
@@ -168,7 +171,7 @@ long io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags);
 long io_connect(int fd, const struct sockaddr *sa, socklen_t len);
 /* Waits until fd may be read ('r') or written, its edge count is no longer seq, or the deadline; parks.
  * 0: try again; -EBADF: closed; -ETIMEDOUT; -EINTR; -EPERM: cannot be waited for this way. */
-int io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int64_t deadline);
+int io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int64_t when);
 void io_timeouts(void);         /* SO_RCVTIMEO or SO_SNDTIMEO was used */
 void io_closing(int fd);        /* wakes what waits for it; before the kernel closes it */
 /* A call of kind syscall: between entersyscall and exitsyscall. `blocks`: it surely will. */
