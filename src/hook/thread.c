@@ -347,6 +347,19 @@ pthread_setaffinity_np(pthread_t th, size_t size, const cpu_set_t *set)
     return (int)-sys3(SYS_sched_setaffinity, 0, A(size), A(set));
 }
 
+/* A G has no CPU clock of its own: its M's, for itself that of whichever M it is on when it asks. */
+HOOK int
+pthread_getcpuclockid(pthread_t th, clockid_t *clock)
+{
+    struct g *gp = isg(th) ? thread_of(th) : NULL;
+    struct m *mp = gp != NULL ? gp->m : NULL;
+
+    if (gp == NULL)
+        return real.pthread_getcpuclockid(th, clock);
+    *clock = gp == curg || mp == NULL ? CLOCK_THREAD_CPUTIME_ID : (~load_rlx(&mp->tid) << 3 | 6);
+    return 0;
+}
+
 HOOK pid_t
 gettid(void)
 {

@@ -61,6 +61,7 @@ once(int *control, void (*fn)(void))
     _Atomic uint32_t *word = (_Atomic uint32_t *)control;
     uint32_t s;
 
+    unwindinit();
     while ((s = load_acq(word)) != Done) {
         /* A value of 5 and more is a run that a fork interrupted in the parent's glibc. */
         if (s == Running) {

@@ -10,7 +10,7 @@
 #include "wait/wait.h"
 #include <errno.h>
 
-enum { SPINS = 40 };
+enum { SPINS = 10 };
 
 int
 self_tid(void)

@@ -107,6 +107,7 @@ int sema_post(sem_t *s);
 
 int barrier_wait(pthread_barrier_t *b);
 int once(int *control, void (*fn)(void));
+void unwindinit(void);          /* unwind.c: before a frame with a cleanup may be unwound; calls dlopen */
 
 /* ---- futex.c: the program's own syscall(SYS_futex) ---- */
 
