@@ -86,6 +86,7 @@ struct g {
     struct m *lockedm;          /* the M it is locked to; the G */
     uint32_t locked;            /* how many times it asked for that; the G */
     int locks;                  /* > 0: in the runtime; the G (its signal handlers and sysmon read) */
+    bool affine;                /* locked for good: it changed state of its kernel thread; the G */
     bool insys;                 /* between entersyscall and exitsyscall; the G */
     bool sigwork;               /* signals are queued for it that it does not block; senders set, the G clears */
     bool wasready;              /* it made another G ready since it was last switched in; the G */
@@ -153,6 +154,7 @@ struct m {
 
     struct p *nextp;            /* P to start with; whoever wakes it, before notewakeup */
     struct g *lockedg;          /* G locked to it; that G */
+    bool dying;                 /* its affine G has ended: so will it; that G */
     bool spinning;              /* its M; startm for a sleeping one */
     bool blocked;               /* asleep on g0 with nothing held; its M and its signal handlers */
     volatile bool preempting;   /* SIGURG is on its way; sysmon sets, its M clears */

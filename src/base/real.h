@@ -10,12 +10,14 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/fsuid.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -61,7 +63,8 @@
     X(epoll_create) X(epoll_create1) X(eventfd) X(timerfd_create) X(signalfd) X(inotify_init) X(inotify_init1) \
     X(memfd_create) \
     X(sigprocmask) X(pthread_sigmask) X(sigaltstack) X(sigaction) X(signal) X(raise) X(sigsuspend) X(sigpending) X(siglongjmp) X(longjmp) X(_longjmp) \
-    X(swapcontext) X(setcontext) X(prctl) \
+    X(swapcontext) X(setcontext) X(prctl) X(sched_setaffinity) X(sched_getaffinity) X(sched_setscheduler) X(sched_setparam) \
+    X(setpriority) X(nice) X(unshare) X(setns) X(setfsuid) X(setfsgid) \
     X(fork) X(_Fork) X(vfork) X(daemon) X(dlopen) X(dlmopen) X(dlclose)
 
 /* Names with prototypes that no header gives under our feature macros. */

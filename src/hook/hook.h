@@ -65,6 +65,11 @@ void syscallinit(void);         /* syscall.c */
 
 void signalinit(void);          /* signal.c; after boot */
 
+/* affine.c */
+void affine(void);              /* locks the running G to its M for good */
+bool affineprctl(int option);
+bool affinesyscall(long nr);
+
 /* thread.c */
 extern size_t defaultstack;     /* GOSSAMER_STACK; 0: glibc's */
 

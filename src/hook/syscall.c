@@ -171,6 +171,8 @@ syscall(long nr, ...)
     va_end(ap);
     if (unlikely(!active) || plain(nr))
         return real.syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (affinesyscall(nr))
+        affine();
     if (!viahook(nr, a, &r))
         r = io_syscall(false, nr, a[0], a[1], a[2], a[3], a[4], a[5]);
     return sysret(r);

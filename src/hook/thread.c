@@ -234,6 +234,8 @@ prctl(int option, ...)
         memcpy((char *)a[0], gp->name, sizeof gp->name);
         return 0;
     }
+    if (gp != NULL && affineprctl(option))
+        affine();
     return real.prctl(option, a[0], a[1], a[2], a[3]);
 }
 
@@ -343,7 +345,7 @@ pthread_setaffinity_np(pthread_t th, size_t size, const cpu_set_t *set)
         return real.pthread_setaffinity_np(th, size, set);
     if (gp != curg)
         return ENOTSUP;
-    lockOSThread(gp);
+    affine();
     return (int)-sys3(SYS_sched_setaffinity, 0, A(size), A(set));
 }
 

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE 1
 #include "sched/sched.h"
 #include "base/real.h"
+#include <errno.h>
 
 enum { G0STACK = 256 << 10 };
 
@@ -192,12 +193,16 @@ mstart(void *arg)
     mp->robust = tlsrobust();
     mp->sigmask = 0;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&mp->sigmask), 8);
-    if (mp->nextp == NULL)
-        stopm(mp);
-    else
+    if (mp->lockedg != NULL) {
+        /* made by mclone: its P comes with its G, perhaps it is in nextp already; see stoplockedm */
+    } else if (mp->nextp != NULL) {
         acquirep(mp, mp->nextp);
-    mp->nextp = NULL;
+        mp->nextp = NULL;
+    } else {
+        stopm(mp);
+    }
     schedule(mp);
+    return NULL;
 }
 
 /* ---- signals of an idle M ---- */
@@ -313,6 +318,65 @@ unlockOSThread(struct g *gp)
         mp->lockedg = NULL;
     }
     releasem(gp);
+}
+
+/* The M's G has ended and had changed the state of the kernel thread: no other G may run on it. The
+ * process's first thread has to stay, its end would make the process a zombie. */
+void
+mexit(struct m *mp)
+{
+    if (mp->p != NULL)
+        handoffp(releasep(mp));
+    mp->dying = false;
+    mp->lockedg = NULL;
+    if (mp == &m0)
+        for (;;)
+            msleep(mp);
+    curm = NULL;
+    lock(&sched.lock);
+    mp->schedlink = sched.mdead;
+    sched.mdead = mp;
+    unlock(&sched.lock);
+}
+
+int
+mclone(struct g *gp)
+{
+    struct g *me = pin();
+    pthread_attr_t attr;
+    struct m *mp;
+    int r;
+
+    lock(&sched.lock);
+    mp = newmstruct();
+    unlock(&sched.lock);
+    unpin(me);
+    if (mp == NULL)
+        return -EAGAIN;
+    mp->nextp = NULL;
+    mp->spinning = false;
+    mp->lockedg = gp;
+    gp->lockedm = mp;
+    gp->locked = 1;
+    gp->affine = true;
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, G0STACK);
+    r = real.pthread_create(&mp->thread, &attr, mstart, mp);
+    if (r != 0) {
+        gp->lockedm = NULL;
+        gp->locked = 0;
+        gp->affine = false;
+        mp->lockedg = NULL;
+        pin();
+        lock(&sched.lock);
+        mp->schedlink = sched.mdead;
+        sched.mdead = mp;
+        unlock(&sched.lock);
+        unpin(me);
+        return -EAGAIN;
+    }
+    return 0;
 }
 
 /* Our G waits: the P goes on elsewhere, we sleep until somebody who picked our G hands us his P. */

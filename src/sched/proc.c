@@ -616,7 +616,7 @@ resetspinning(struct m *mp)
     wakep();                    /* the last spinner that finds work wakes the next */
 }
 
-_Noreturn void
+void
 schedule(struct m *mp)
 {
     for (;;) {
@@ -624,6 +624,10 @@ schedule(struct m *mp)
         struct g *gp;
 
         prevdone(mp);
+        if (unlikely(mp->dying)) {
+            mexit(mp);
+            return;
+        }
         if (mp->p == NULL && mp->lockedg == NULL)       /* lost it, and none was free */
             stopm(mp);
         if (mp->lockedg != NULL) {

@@ -46,7 +46,7 @@ void injectglist(struct glist *list);                   /* from anywhere; no P n
 void newproc(struct g *parent, struct g *gp);           /* a new G is runnable */
 int64_t newgoid(struct p *pp);                          /* in the runtime */
 bool lastg(struct g *gp);                               /* gp ends; true: no other G is left, main neither */
-_Noreturn void schedule(struct m *mp);                  /* g0 */
+void schedule(struct m *mp);                            /* g0; returns when the M is to end */
 void wakep(void);
 void prevdone(struct m *mp);
 void preemptpoint(struct g *gp);
@@ -105,6 +105,8 @@ void *mstart(void *arg);
 void *templateloop(void *unused);
 void stoplockedm(struct m *mp);                         /* g0 */
 void startlockedm(struct m *mp, struct g *gp);          /* g0 */
+void mexit(struct m *mp);                               /* g0; m0's does not return */
+int mclone(struct g *gp);                               /* hook; an M for gp, made from the calling one; 0 or -EAGAIN */
 void lockOSThread(struct g *gp);
 void unlockOSThread(struct g *gp);
 extern _Atomic uint64_t idlemask;                       /* signals that idle Ms block: the main G's */

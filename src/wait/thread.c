@@ -46,10 +46,19 @@ gone(struct m *mp, struct g *gp)
 static void
 unlockall(struct g *gp)
 {
+    struct m *mp = gp->m;
+
     tlsownerdies(gp);
     tlsreturn(gp);
-    while (gp->locked > 0)
-        unlockOSThread(gp);
+    if (!gp->affine) {
+        while (gp->locked > 0)
+            unlockOSThread(gp);
+        return;
+    }
+    gp->affine = false;
+    gp->locked = 0;
+    gp->lockedm = NULL;
+    mp->dying = true;           /* mp->lockedg stays: it sends us to g0 */
 }
 
 static _Noreturn void
@@ -181,6 +190,13 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
         tlsstack(gp);
     }
     gp->sp = context_make(gp->stkhi, gomain, gp, fp_control());
+    if (unlikely(me->affine) && mclone(gp) < 0) {
+        struct m *mp = acquirem(me);
+
+        gfput(mp, gp);
+        releasem(me);
+        return -EAGAIN;
+    }
     *th = (pthread_t)gp->tp;
     newproc(me, gp);
     return 0;
