@@ -132,7 +132,7 @@ stealrunnext(struct p *from)
         return NULL;
     if (load_rlx(&from->status) == Prunning) {
         uint32_t tick = *(volatile uint32_t *)&from->tick;
-        uint64_t until = cpu_ticks() + 5 * ticks_per_us;
+        uint64_t until = cpu_ticks() + QUICKUS * ticks_per_us;
 
         while (cpu_ticks() < until)
             cpu_pause();

@@ -24,6 +24,9 @@ extern _Thread_local struct m *curm;
 /* What the owner fields of mutexes hold for this thread; 0 until a foreign thread needs it. */
 extern _Thread_local int curtid;
 
+/* Microseconds: a G that parks so soon after it made another ready hands over to it; see proc.c. */
+enum { QUICKUS = 5 };
+
 /* ---- boot.c ---- */
 
 /* hook. Starts the runtime with the calling thread as main G. 0, or -1 after a line on stderr that
@@ -47,6 +50,7 @@ void newproc(struct g *parent, struct g *gp);           /* a new G is runnable *
 int64_t newgoid(struct p *pp);                          /* in the runtime */
 bool lastg(struct g *gp);                               /* gp ends; true: no other G is left, main neither */
 void schedule(struct m *mp);                            /* g0; returns when the M is to end */
+struct g *findrunnable(struct m *mp, bool *inherit);    /* g0; findrunnable.c */
 void wakep(void);
 void prevdone(struct m *mp);
 void preemptpoint(struct g *gp);
