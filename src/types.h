@@ -88,6 +88,7 @@ struct g {
     int locks;                  /* > 0: in the runtime; the G (its signal handlers and sysmon read) */
     bool affine;                /* locked for good: it changed state of its kernel thread; the G */
     bool insys;                 /* between entersyscall and exitsyscall; the G */
+    _Atomic bool canceled;      /* pthread_cancel was called for it */
     bool sigwork;               /* signals are queued for it that it does not block; senders set, the G clears */
     bool wasready;              /* it made another G ready since it was last switched in; the G */
     uint8_t quick;              /* 0..3: how surely it parks soon after making one ready; the G */
@@ -116,7 +117,6 @@ struct g {
     bool ownstack;              /* runs on a stack the program gave */
     _Atomic uint32_t joinstate; /* enum joinstate; joiners park on it */
     struct g *_Atomic joining;  /* whom it is joining; the G */
-    _Atomic bool canceled;      /* pthread_cancel was called for it */
     void *(*start)(void *);
     void *arg;
     void *retval;

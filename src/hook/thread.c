@@ -272,7 +272,7 @@ pthread_cancel(pthread_t th)
     if (gp == curg || !tlscancelable(gp))
         return 0;
     if (!gclaim(&gp->wake, WakeCancel, &parked))
-        pokem(gp->m);           /* running, or in a system call */
+        pokeg(gp);              /* if it is running, or in a system call */
     else if (parked)
         goready(gp);
     return 0;

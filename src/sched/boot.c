@@ -17,7 +17,7 @@
 enum { TEMPLATESTACK = 256 << 10 };
 
 extern int64_t tracens;
-extern bool tracedetail;
+extern bool tracedetail, havemembarrier;
 
 int passiveheld;
 static struct lock bootlock;
@@ -40,9 +40,10 @@ templatethread(void *unused)
 {
     pthread_t monitor;
     pthread_attr_t attr;
-    uint64_t all = ~(UINT64_C(3) << 31);        /* the program's handlers do not run here */
 
-    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);
+    setmask(&sigm, G0MASK);     /* until masks are used; sysmon inherits it */
+    curm = &sigm;
+    store_rlx(&sigm.tid, (int)sys3(SYS_gettid, 0, 0, 0));
     templatefault = tlstemplate(templatestack, TEMPLATESTACK);
     if (templatefault == NULL) {
         pthread_attr_init(&attr);
@@ -120,6 +121,7 @@ adopt(void)
     m0.altsp = gp->altstack.ss_sp;
     m0.sigmask = gp->sigmask;
     store_rlx(&idlemask, gp->sigmask);
+    store_rlx(&masksused, gp->sigmask != 0);    /* new Ms do not have it */
     m0.curg = gp;
     m0.robust = tlsrobust();
     if (passiveheld > 0) {      /* their owner is this kernel thread */
@@ -177,6 +179,7 @@ start(void)
     tracens = env_godebug(godebug, "schedtrace", 0) * 1000000;
     tracedetail = env_godebug(godebug, "scheddetail", 0) != 0;
     asyncpreempt = env_godebug(godebug, "asyncpreemptoff", 0) == 0;
+    havemembarrier = sys3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     netpollinit();
     fault = starttemplate();
     if (fault != NULL)
@@ -187,6 +190,8 @@ start(void)
     sched.needspare = true;
     notewakeup(&sched.newmnote);
     store_rel((_Atomic int *)&active, 1);
+    if (load_rlx(&masksused))
+        masksync(curg);
     return 0;
 }
 
@@ -250,6 +255,9 @@ bootchild(void)
     memset(&sched, 0, sizeof sched);
     memset(allp, 0, sizeof allp);
     memset(&m0, 0, sizeof m0);
+    memset(&sigm, 0, sizeof sigm);
+    sigm.blocked = true;
+    store_rlx(&masksused, false);
     store_rlx(&bootlock.key, 0);
     if (gp != NULL)
         gp->insys = false;

@@ -149,6 +149,8 @@ undostart(struct m *mp)
     unlock(&sched.lock);
 }
 
+static void sigmopen(bool open);
+
 void *
 templateloop(void *unused)
 {
@@ -162,6 +164,7 @@ templateloop(void *unused)
 
         notesleep(&sched.newmnote);
         noteclear(&sched.newmnote);
+        sigmopen(false);
         lock(&sched.lock);
         mp = sched.newm;
         sched.newm = NULL;
@@ -172,10 +175,14 @@ templateloop(void *unused)
         }
         sched.needspare = false;
         unlock(&sched.lock);
+        sigmopen(true);
         for (; mp != NULL; mp = next) {
             next = mp->schedlink;
-            if (real.pthread_create(&mp->thread, &attr, mstart, mp) != 0)
+            if (real.pthread_create(&mp->thread, &attr, mstart, mp) != 0) {
+                sigmopen(false);
                 undostart(mp);
+                sigmopen(true);
+            }
         }
     }
     return unused;
@@ -205,11 +212,21 @@ mstart(void *arg)
     return NULL;
 }
 
-/* ---- signals of an idle M ---- */
+/* ---- signals of an M that runs no G ----
+ *
+ * As long as no G changes its mask, all have the same one, and an idle M may take any signal for the process.
+ * After that an idle M must not take what every G blocks, and whoever blocks a signal relies on that
+ * at once. So Ms without a G then block everything, and one thread, the template thread, stands in for
+ * them: its mask is main's, and is brought up to date before main's pthread_sigmask returns.
+ */
 
 _Atomic uint64_t idlemask;
+_Atomic bool masksused;
+struct m sigm = { .blocked = true };
+static _Atomic uint32_t maskseq;        /* requests to sigm, and below what it has done */
+static _Atomic uint32_t maskdone;
 
-static void
+void
 setmask(struct m *mp, uint64_t mask)
 {
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&mask), 0, 8);
@@ -219,14 +236,68 @@ setmask(struct m *mp, uint64_t mask)
 void
 idlestate(struct m *mp)
 {
-    uint64_t mask = load_rlx(&idlemask);
+    uint64_t mask = load_rlx(&masksused) ? G0MASK : load_rlx(&idlemask);
 
     if (unlikely(mp->deferred)) {
         mp->deferred = false;
-        setmask(mp, mask);      /* the handler runs in here */
+        setmask(mp, mask);      /* the handler runs in here; or another thread takes the signal */
     }
     if (unlikely(mp->sigmask != mask))
         setmask(mp, mask);
+}
+
+/* In the SIGURG handler of an M without a G: the mask it shall have now; it goes on with it. */
+uint64_t
+maskpoked(struct m *mp)
+{
+    uint32_t seq = load_acq(&maskseq);
+
+    setmask(mp, mp == &sigm ? load_rlx(&idlemask) : G0MASK);
+    if (mp == &sigm) {
+        store_rel(&maskdone, seq);
+        futex_wake(&maskdone, 1);
+    }
+    return mp->sigmask;
+}
+
+void
+masksync(struct g *gp)
+{
+    uint32_t seq, done;
+
+    store_rlx(&idlemask, gp->ismain ? gp->sigmask : load_rlx(&idlemask));
+    seq = atomic_fetch_add(&maskseq, 1) + 1;
+    pokem(&sigm);
+    while ((int32_t)((done = load_acq(&maskdone)) - seq) < 0)
+        futex_wait(&maskdone, done, 0);
+}
+
+void
+masksfirst(struct g *gp)
+{
+    if (atomic_exchange(&masksused, true))
+        return;
+    masksync(gp);
+    for (struct m *mp = load_acq(&sched.allms); mp != NULL; mp = mp->alllink)
+        for (int i = 0; i < 1000 && *(volatile bool *)&mp->blocked &&
+                        *(volatile uint64_t *)&mp->sigmask != G0MASK; i++) {
+            if (i % 100 == 0)
+                pokem(mp);
+            sys_sleep(20000);   /* asleep or about to wake; awake, it looks for itself */
+        }
+}
+
+/* The template thread is between two sections in which it holds a lock. */
+static void
+sigmopen(bool open)
+{
+    compiler_barrier();
+    sigm.blocked = open;
+    compiler_barrier();
+    if (open && sigm.deferred) {
+        sigm.deferred = false;
+        setmask(&sigm, load_rlx(&masksused) ? load_rlx(&idlemask) : G0MASK);
+    }
 }
 
 void

@@ -16,6 +16,7 @@
 #include "base/real.h"
 #include <errno.h>
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <ucontext.h>
 
@@ -102,6 +103,11 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         return;
     }
     mp->preempting = false;
+    if (gp == NULL && load_rlx(&masksused)) {
+        uint64_t mask = maskpoked(mp);
+
+        memcpy(&((ucontext_t *)ucontext)->uc_sigmask, &mask, sizeof mask);
+    }
     if (gp != NULL && gp->insys && (gp->sigwork || (load_rlx(&gp->canceled) && tlscancelable(gp))))
         breakcall(ucontext);
     if (gp != NULL && gp->locks == 0 && !gp->insys) {
@@ -146,6 +152,16 @@ pokem(struct m *mp)
 {
     mp->preempting = true;
     sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), load_rlx(&mp->tid), SIGURG);
+}
+
+/* Whoever is not on an M notices when it gets there, or when it parks (prevdone). */
+void
+pokeg(struct g *gp)
+{
+    struct m *mp = *(struct m *volatile *)&gp->m;
+
+    if (mp != NULL && *(struct g *volatile *)&mp->curg == gp)
+        pokem(mp);
 }
 
 void

@@ -22,6 +22,20 @@ int active;
 
 /* ---- leaving and entering contexts ---- */
 
+/* gp has parked with a signal queued or cancelled, by a sender who came too early to break its wait (he looks
+ * at gp->wake after he has set the mark, we the other way round). gp may be gone from here already, and
+ * even parked elsewhere; it bears being woken for nothing. */
+static bool
+breaksoff(struct g *gp)
+{
+    bool parked, point = gp->waitreason != WaitMutex && gp->waitreason != WaitRwlock &&
+                         gp->waitreason != WaitBarrier && gp->waitreason != WaitOnce;
+
+    if (!gp->sigwork && (!point || !tlscancelable(gp)))
+        return false;
+    return gclaim(&gp->wake, WakeSignal, &parked) && parked;
+}
+
 void
 prevdone(struct m *mp)
 {
@@ -36,8 +50,11 @@ prevdone(struct m *mp)
     case PrevPark:
         /* From here on a waker makes it ready, and its memory may be gone at any time. */
         if (atomic_compare_exchange_strong_explicit(&gp->wake, &armed, WakeParked, memory_order_acq_rel,
-                                                    memory_order_acquire))
+                                                    memory_order_acquire)) {
+            if (unlikely(gp->sigwork || load_rlx(&gp->canceled)) && breaksoff(gp))
+                runqput(mp->p, gp, true);
             return;
+        }
         store_rlx(&gp->status, Grunnable);      /* somebody was faster: it goes on */
         runqput(mp->p, gp, true);
         return;
@@ -359,6 +376,8 @@ schedule(struct m *mp)
         struct g *gp;
 
         prevdone(mp);
+        if (unlikely(load_rlx(&masksused)) && mp->sigmask != G0MASK)
+            setmask(mp, G0MASK);
         if (unlikely(mp->dying)) {
             mexit(mp);
             return;

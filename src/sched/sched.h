@@ -96,6 +96,11 @@ struct g *globrunqget(struct p *pp, int max);           /* sched.lock held */
 
 /* ---- m.c ---- */
 
+/* What an M that runs no G blocks, once masks are used: all but SIGURG, libc's two and faults. */
+#define G0MASK (~(UINT64_C(3) << 31 | UINT64_C(1) << (SIGURG - 1) | UINT64_C(1) << (SIGSEGV - 1) | \
+                  UINT64_C(1) << (SIGBUS - 1) | UINT64_C(1) << (SIGFPE - 1) | UINT64_C(1) << (SIGILL - 1) | \
+                  UINT64_C(1) << (SIGTRAP - 1) | UINT64_C(1) << (SIGSYS - 1)))
+
 void startm(struct p *pp, bool spinning);
 void stopm(struct m *mp);                               /* g0, no P */
 void msleep(struct m *mp);                              /* g0: until somebody wakes mp->park */
@@ -113,7 +118,13 @@ void mexit(struct m *mp);                               /* g0; m0's does not ret
 int mclone(struct g *gp);                               /* hook; an M for gp, made from the calling one; 0 or -EAGAIN */
 void lockOSThread(struct g *gp);
 void unlockOSThread(struct g *gp);
-extern _Atomic uint64_t idlemask;                       /* signals that idle Ms block: the main G's */
+void setmask(struct m *mp, uint64_t mask);              /* of the calling kernel thread */
+extern _Atomic uint64_t idlemask;                       /* the main G's mask */
+extern _Atomic bool masksused;                          /* some G has changed its mask: see m.c */
+extern struct m sigm;                                   /* the template thread, which takes signals for idle Ms */
+void masksfirst(struct g *gp);                          /* pinned; a mask changes for the first time */
+uint64_t maskpoked(struct m *mp);                       /* in a signal handler of an M without a G */
+void masksync(struct g *gp);                            /* pinned; main's mask has changed */
 void kernelstate(struct m *mp, struct g *gp);           /* mask and alternate stack of gp */
 
 /* ---- syscall.c ---- */
@@ -137,7 +148,8 @@ extern struct sigaction preemptolder;
 void preemptinit(void);
 bool untouchable(struct g *gp, const void *ucontext);   /* the interrupted code must not be left half done */
 void preemptone(struct p *pp);                          /* sysmon */
-void pokem(struct m *mp);                               /* its G has signals or was cancelled */
+void pokem(struct m *mp);
+void pokeg(struct g *gp);                               /* it has signals or was cancelled */
 extern void (*preemptcancel)(struct g *gp);             /* asynchronous cancellation; may not return */
 
 /* ---- gfree.c ---- */

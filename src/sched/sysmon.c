@@ -19,7 +19,7 @@
 
 enum { MS = 1000000, SLICE = 10 * MS, POLLAGE = 10 * MS };
 
-static bool havemembarrier;
+bool havemembarrier;            /* registered by boot, before there are threads: later it takes 10 ms */
 int64_t tracens;                /* GODEBUG=schedtrace, in ns; 0: off */
 bool tracedetail;
 
@@ -198,7 +198,6 @@ sysmon(void *unused)
     int quiet = 0, asleepfor = 0;
 
     rsequnregister();
-    havemembarrier = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
     for (;;) {
         int64_t now;
         bool did = false;

@@ -240,10 +240,14 @@ signal_mask(int how, const sigset_t *set, sigset_t *old)
         }
         acquirem(gp);
         gp->urgblocked = new >> Urg & 1;
-        gp->sigmask = gp->m->sigmask = new & ~UNBLOCKABLE;
-        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
-        if (gp->ismain)
-            store_rlx(&idlemask, gp->sigmask);
+        new &= ~UNBLOCKABLE;
+        if (new != gp->sigmask) {
+            gp->sigmask = new;
+            setmask(gp->m, new);
+            masksfirst(gp);
+            if (gp->ismain)
+                masksync(gp);
+        }
         signal_unblocked(gp);
         releasem(gp);
     }

@@ -103,7 +103,6 @@ int
 signal_send(struct g *gp, const siginfo_t *info)
 {
     int sig = info->si_signo;
-    struct m *mp = gp->m;
     struct g *me = pin();
     bool open, parked, queued;
 
@@ -122,8 +121,8 @@ signal_send(struct g *gp, const siginfo_t *info)
     if (gclaim(&gp->wake, WakeSignal, &parked)) {
         if (parked)
             goready(gp);
-    } else if (mp != NULL && *(struct g *volatile *)&mp->curg == gp) {
-        pokem(mp);
+    } else {
+        pokeg(gp);
     }
     return 0;
 }
