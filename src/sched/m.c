@@ -149,7 +149,7 @@ undostart(struct m *mp)
     unlock(&sched.lock);
 }
 
-static void sigmopen(bool open);
+static void sigmopen(void);
 
 void *
 templateloop(void *unused)
@@ -164,7 +164,8 @@ templateloop(void *unused)
 
         notesleep(&sched.newmnote);
         noteclear(&sched.newmnote);
-        sigmopen(false);
+        sigm.blocked = false;   /* a handler would want the lock; and new Ms begin with this mask */
+        setmask(&sigm, G0MASK);
         lock(&sched.lock);
         mp = sched.newm;
         sched.newm = NULL;
@@ -175,15 +176,12 @@ templateloop(void *unused)
         }
         sched.needspare = false;
         unlock(&sched.lock);
-        sigmopen(true);
         for (; mp != NULL; mp = next) {
             next = mp->schedlink;
-            if (real.pthread_create(&mp->thread, &attr, mstart, mp) != 0) {
-                sigmopen(false);
+            if (real.pthread_create(&mp->thread, &attr, mstart, mp) != 0)
                 undostart(mp);
-                sigmopen(true);
-            }
         }
+        sigmopen();
     }
     return unused;
 }
@@ -236,8 +234,10 @@ setmask(struct m *mp, uint64_t mask)
 void
 idlestate(struct m *mp)
 {
-    uint64_t mask = load_rlx(&masksused) ? G0MASK : load_rlx(&idlemask);
+    uint64_t mask;
 
+    atomic_thread_fence(memory_order_seq_cst);  /* blocked, then masksused; masksfirst the other way round */
+    mask = load_rlx(&masksused) ? G0MASK : load_rlx(&idlemask);
     if (unlikely(mp->deferred)) {
         mp->deferred = false;
         setmask(mp, mask);      /* the handler runs in here; or another thread takes the signal */
@@ -252,7 +252,7 @@ maskpoked(struct m *mp)
 {
     uint32_t seq = load_acq(&maskseq);
 
-    setmask(mp, mp == &sigm ? load_rlx(&idlemask) : G0MASK);
+    setmask(mp, mp == &sigm && mp->blocked ? load_rlx(&idlemask) : G0MASK);
     if (mp == &sigm) {
         store_rel(&maskdone, seq);
         futex_wake(&maskdone, 1);
@@ -287,17 +287,15 @@ masksfirst(struct g *gp)
         }
 }
 
-/* The template thread is between two sections in which it holds a lock. */
+/* The template thread has done its work, during which it blocks all: signals may come to it again. With
+ * SIGURG blocked too, a change of main's mask is answered before we look at it or after we have set it. */
 static void
-sigmopen(bool open)
+sigmopen(void)
 {
-    compiler_barrier();
-    sigm.blocked = open;
-    compiler_barrier();
-    if (open && sigm.deferred) {
-        sigm.deferred = false;
-        setmask(&sigm, load_rlx(&masksused) ? load_rlx(&idlemask) : G0MASK);
-    }
+    setmask(&sigm, G0MASK | UINT64_C(1) << (SIGURG - 1));
+    sigm.blocked = true;
+    sigm.deferred = false;
+    setmask(&sigm, load_rlx(&masksused) ? load_rlx(&idlemask) : G0MASK);
 }
 
 void

@@ -375,9 +375,9 @@ schedule(struct m *mp)
         bool inherit = false;
         struct g *gp;
 
-        prevdone(mp);
         if (unlikely(load_rlx(&masksused)) && mp->sigmask != G0MASK)
-            setmask(mp, G0MASK);
+            setmask(mp, G0MASK);        /* before anybody learns that its G has ended */
+        prevdone(mp);
         if (unlikely(mp->dying)) {
             mexit(mp);
             return;
