@@ -23,6 +23,7 @@ extern _Thread_local struct g *curg;
 
 void deferredsignals(struct g *gp);
 extern void (*signaldeliver)(struct g *gp);     /* wait/sigqueue.c */
+extern void (*preemptdue)(struct g *gp);        /* sched/proc.c: yields if its slice is over */
 
 /* Pinned, a G stays on its M: it is not preempted, and signal handlers wait. Whoever takes a runtime
  * lock is pinned: another G that wanted it would block the M that the holder needs. */

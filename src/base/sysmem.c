@@ -161,5 +161,8 @@ slottrim(struct slot *s, size_t keep)
 void
 slotreset(void)
 {
+    if (load_rlx(&slotlock.key) != 0)           /* a thread of the parent was changing them */
+        for (int i = 0; i < MAXCLASSES; i++)
+            classes[i].next = classes[i].end = NULL;
     store_rlx(&slotlock.key, 0);
 }

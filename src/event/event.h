@@ -54,6 +54,7 @@ struct polldesc *pdpeek(int fd);                /* as it is; NULL: out of range 
 bool pdnonblock(int fd, struct polldesc *pd);   /* the program set O_NONBLOCK */
 void pdmade(int fd, enum fdclass class, bool nonblock); /* a call of the program has just made fd */
 void pdclosing(int fd, struct glist *list);     /* fd is about to be closed: claims all its waiters */
+void pdplainpipe(int fd, bool plain);           /* while passive, too: fd is an end of a new pipe */
 void pdforget(int fd);                          /* what fd is may have changed */
 void nonblockchanged(void);                     /* some description's O_NONBLOCK may have changed */
 void pdenqueue(struct polldesc *pd, struct pdwait *w, int queue); /* pd->lock held */
@@ -69,7 +70,7 @@ void netpoll(int64_t delay, struct glist *list); /* ns; 0: do not wait, -1: for 
 void netpollbreak(void);
 bool netpollused(void);                         /* some fd was registered */
 bool netpollours(int fd);
-void netpollmove(int fd);                       /* the program wants this number */
+void netpollmove(int fd, struct glist *list);   /* the program wants this number; pinned */
 void netpollreset(void);
 /* One waiter of the queue is claimed; appended to list if it must be made ready. pd->lock held. */
 bool netpollready(struct pdqueue *q, struct glist *list);

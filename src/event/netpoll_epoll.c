@@ -22,28 +22,37 @@ static _Atomic uint32_t used;
 static _Atomic uint32_t breaking;       /* a wake-up is under way */
 static struct note fallback;            /* what to sleep on when there is no epoll */
 
-/* The highest free number below `below`. */
+/* A copy of fd at the highest free number below `below` (0: below the limit); -1: none is free. */
 static int
-movehigh(int fd, int below)
+copyhigh(int fd, int below)
 {
     struct rlimit rl = { 1024, 1024 };
-    long high;
 
     sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, A(&rl));
     if (rl.rlim_cur > 65536)
         rl.rlim_cur = 65536;
     if (below <= 0 || (rlim_t)below > rl.rlim_cur)
         below = (int)rl.rlim_cur;
-    for (int i = 1; i < 64 && below - i > fd; i++) {
-        if (sys3(SYS_fcntl, below - i, F_GETFD, 0) != -EBADF)
+    for (int to = below - 1; to > 2; to--) {
+        long got;
+
+        if (sys3(SYS_fcntl, to, F_GETFD, 0) != -EBADF)
             continue;
-        high = sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, below - i);
-        if (high < 0)
-            break;
-        sys3(SYS_close, fd, 0, 0);
-        return (int)high;
+        got = sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, to);
+        return got < 0 ? -1 : (int)got;
     }
-    return fd;
+    return -1;
+}
+
+static int
+movehigh(int fd, int below)
+{
+    int to = copyhigh(fd, below);
+
+    if (to < 0)
+        return fd;
+    sys3(SYS_close, fd, 0, 0);
+    return to;
 }
 
 static void
@@ -79,18 +88,33 @@ netpollours(int fd)
     return fd >= 0 && (fd == epfd || fd == breakfd);
 }
 
-/* The program is about to put something of its own at this number (dup2). A poller that is blocked in
- * epoll_wait keeps the description; nothing is lost. */
+/* The program is about to put something of its own at this number (dup2): move away, down if need be, since
+ * it may own all above. An M that blocks in epoll_wait keeps the description. */
 void
-netpollmove(int fd)
+netpollmove(int fd, struct glist *list)
 {
-    int *which = fd == epfd ? &epfd : &breakfd;
-    long to = sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
+    int *which = fd == epfd ? &epfd : &breakfd, to = copyhigh(fd, 0);
 
     if (to < 0)
-        to = sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 100);
-    if (to >= 0)
-        *which = (int)to;
+        to = copyhigh(fd, fd);
+    if (to >= 0) {
+        *which = to;
+        return;
+    }
+    /* No number is left for us: from now on everything waits in the kernel, as where there never was an
+     * epoll. Who is parked finds that out when it tries again. */
+    epfd = breakfd = -1;
+    for (int i = 0; i < 65536; i++) {
+        struct polldesc *pd = pdpeek(i);
+
+        if (pd == NULL || !load_rlx(&pd->registered))
+            continue;
+        lock(&pd->lock);
+        store_rlx(&pd->registered, 0);
+        while (netpollready(&pd->rq, list) || netpollready(&pd->wq, list) || netpollready(&pd->pq, list))
+            ;
+        unlock(&pd->lock);
+    }
 }
 
 bool

@@ -5,6 +5,7 @@
  * description and may be set through another number: each call that may have changed one bumps nonblockgen,
  * and a polldesc whose look-up is older asks the kernel again before anybody parks.
  */
+#define _GNU_SOURCE 1
 #include "event/event.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -81,6 +82,27 @@ classify(int fd)
     return FdFile;
 }
 
+static _Atomic uint64_t plainpipes[16]; /* by fd: made by pipe or pipe2 without O_DIRECT */
+
+void
+pdplainpipe(int fd, bool plain)
+{
+    uint64_t bit = UINT64_C(1) << (fd & 63);
+
+    if (fd < 0 || fd >= 1024)
+        return;
+    if (plain)
+        atomic_fetch_or_explicit(&plainpipes[fd / 64], bit, memory_order_relaxed);
+    else
+        atomic_fetch_and_explicit(&plainpipes[fd / 64], ~bit, memory_order_relaxed);
+}
+
+static bool
+isplainpipe(int fd)
+{
+    return fd < 1024 && (load_rlx(&plainpipes[fd / 64]) >> (fd & 63) & 1) != 0;
+}
+
 struct polldesc *
 pdget(int fd)
 {
@@ -95,8 +117,13 @@ pdget(int fd)
         return NULL;
     me = pin();
     lock(&pd->lock);
-    if (load_rlx(&pd->class) == FdUnknown)
+    if (load_rlx(&pd->class) == FdUnknown) {
+        /* A packet pipe is not empty after a short read: that was one packet. Its reading end does not
+         * show what it is, so a pipe that we did not see made is always tried. */
+        if (class == FdPipe && !isplainpipe(fd))
+            store_rlx(&pd->hup, 1);
         store_rel(&pd->class, class);
+    }
     unlock(&pd->lock);
     unpin(me);
     return pd;

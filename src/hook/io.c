@@ -230,8 +230,14 @@ replacing(int old, int fd)
 {
     if (old == fd)
         return;
-    if (hidden(fd))
-        netpollmove(fd);
+    if (hidden(fd)) {
+        struct glist list = { 0 };
+        struct g *gp = pin();
+
+        netpollmove(fd, &list);
+        unpin(gp);
+        readylist(&list);
+    }
     io_closing(fd);
 }
 
@@ -342,6 +348,8 @@ control(int fd, int cmd, long arg)
     case F_SETFL:
         r = sys3(SYS_fcntl, fd, cmd, arg);
         nonblockchanged();
+        if (arg & O_DIRECT)
+            io_packets();
         return r;
     case F_DUPFD:
     case F_DUPFD_CLOEXEC:
@@ -438,12 +446,22 @@ socketpair(int domain, int type, int protocol, int fds[2])
     return r;
 }
 
+static void
+madepipe(int r, const int fds[2], bool plain)
+{
+    if (r != 0)
+        return;
+    pdplainpipe(fds[0], plain);
+    pdplainpipe(fds[1], plain);
+    madetwo(r, fds);
+}
+
 HOOK int
 pipe(int fds[2])
 {
     int r = real.pipe(fds);
 
-    madetwo(r, fds);
+    madepipe(r, fds, true);
     return r;
 }
 
@@ -452,7 +470,7 @@ pipe2(int fds[2], int flags)
 {
     int r = real.pipe2(fds, flags);
 
-    madetwo(r, fds);
+    madepipe(r, fds, (flags & O_DIRECT) == 0);
     return r;
 }
 

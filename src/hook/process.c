@@ -76,6 +76,23 @@ dlopen(const char *path, int mode)
     return h;
 }
 
+/* The callback, which is the program's, runs with the loader's lock held. */
+HOOK int
+dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    struct g *gp = curg;
+    bool outer;
+    int r;
+
+    if (gp == NULL)
+        return real.dl_iterate_phdr(callback, data);
+    outer = gp->nopreempt;
+    gp->nopreempt = true;
+    r = real.dl_iterate_phdr(callback, data);
+    gp->nopreempt = outer;
+    return r;
+}
+
 HOOK void *
 dlmopen(Lmid_t ns, const char *path, int mode)
 {

@@ -252,6 +252,7 @@ bootchild(void)
     netpollreset();
     pdreset();
     slotreset();
+    tlsreset();
     memset(&sched, 0, sizeof sched);
     memset(allp, 0, sizeof allp);
     memset(&m0, 0, sizeof m0);

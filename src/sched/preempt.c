@@ -86,6 +86,23 @@ breakcall(ucontext_t *uc)
     }
 }
 
+/* Signals that are queued, the end of the slice, cancellation: all with the mask that the G is known to
+ * have, since each may run another G, and with none over code that must not be left half done. */
+static void
+lookaround(struct g *gp, void *ucontext)
+{
+    bool outer = gp->nopreempt;
+
+    gp->locks++;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+    gp->nopreempt |= gp->lockedm != NULL || untouchable(gp, ucontext);
+    gp->sigwork = true;
+    unpin(gp);
+    gp->nopreempt = outer;
+    if (load_rlx(&gp->canceled) && preemptcancel != NULL)
+        preemptcancel(gp);
+}
+
 static void
 onurg(int sig, siginfo_t *info, void *ucontext)
 {
@@ -93,7 +110,6 @@ onurg(int sig, siginfo_t *info, void *ucontext)
     int saved = errno;
     bool ours = info->si_code == SI_TKILL && info->si_pid == (pid_t)sys3(SYS_getpid, 0, 0, 0) && active;
     struct m *mp = gp != NULL ? gp->m : curm;
-    struct p *pp;
 
     /* Sent to a thread by this process: sysmon, if it says so. */
     if (!ours || mp == NULL || !mp->preempting) {
@@ -103,34 +119,18 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         return;
     }
     mp->preempting = false;
-    if (gp == NULL && load_rlx(&masksused)) {
-        uint64_t mask = maskpoked(mp);
+    if (gp == NULL) {
+        if (load_rlx(&masksused)) {
+            uint64_t mask = maskpoked(mp);
 
-        memcpy(&((ucontext_t *)ucontext)->uc_sigmask, &mask, sizeof mask);
+            memcpy(&((ucontext_t *)ucontext)->uc_sigmask, &mask, sizeof mask);
+        }
+    } else if (gp->insys) {
+        if (gp->sigwork || (load_rlx(&gp->canceled) && tlscancelable(gp)))
+            breakcall(ucontext);
+    } else if (gp->locks == 0) {
+        lookaround(gp, ucontext);
     }
-    if (gp != NULL && gp->insys && (gp->sigwork || (load_rlx(&gp->canceled) && tlscancelable(gp))))
-        breakcall(ucontext);
-    if (gp != NULL && gp->locks == 0 && !gp->insys) {
-        if (gp->sigwork)
-            signaldeliver(gp);
-        if (load_rlx(&gp->canceled) && preemptcancel != NULL)
-            preemptcancel(gp);
-    }
-    pp = gp != NULL ? gp->m->p : NULL;
-    if (pp == NULL || !load_rlx(&pp->preempt)) {
-        errno = saved;
-        return;
-    }
-    if (gp->locks > 0 || gp->insys || gp->lockedm != NULL || gp->nopreempt || untouchable(gp, ucontext)) {
-        errno = saved;
-        return;
-    }
-    gp->locks++;
-    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);       /* the next G may be preempted too */
-    gosched(gp);
-    unpin(gp);
-    if (load_rlx(&gp->canceled) && preemptcancel != NULL)       /* meanwhile */
-        preemptcancel(gp);
     errno = saved;
 }
 
@@ -140,9 +140,15 @@ void
 preemptone(struct p *pp)
 {
     struct m *mp = *(struct m *volatile *)&pp->m;
+    struct g *gp;
 
     store_rlx(&pp->preempt, true);
-    if (!asyncpreempt || mp == NULL)
+    if (mp == NULL)
+        return;
+    gp = *(struct g *volatile *)&mp->curg;
+    if (gp != NULL)
+        gp->sigwork = true;     /* makes its next unpin look; if it has left meanwhile, for nothing */
+    if (!asyncpreempt)
         return;
     pokem(mp);
 }
@@ -170,6 +176,7 @@ preemptinit(void)
     struct sigaction sa = { .sa_sigaction = onurg, .sa_flags = SA_SIGINFO | SA_RESTART };
 
     nranges = 0;
-    dl_iterate_phdr(addranges, NULL);
+    preemptdue = preemptpoint;
+    real.dl_iterate_phdr(addranges, NULL);
     real.sigaction(SIGURG, &sa, &preemptolder);
 }

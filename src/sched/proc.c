@@ -96,8 +96,10 @@ schednext(struct m *mp, struct p *pp)
     if (unlikely(mp->lockedg != NULL))
         return NULL;
     pp->tick++;
-    if (unlikely(pp->tick % 61 == 0 && load_rlx(&sched.runqsize) > 0))
+    if (unlikely(pp->tick % 61 == 0 && load_rlx(&sched.runqsize) > 0)) {
+        pp->global = true;
         return NULL;
+    }
     if (unlikely(load_rlx(&pp->timers.when0) != 0) && pp->tick % 8 == 0)
         return NULL;
     if (unlikely(load_rlx(&pp->preempt))) {
@@ -180,7 +182,7 @@ preemptpoint(struct g *gp)
 {
     struct p *pp = gp->m->p;
 
-    if (pp != NULL && unlikely(load_rlx(&pp->preempt)) && gp->locks == 0)
+    if (pp != NULL && unlikely(load_rlx(&pp->preempt)) && gp->locks == 0 && !gp->nopreempt)
         gosched(gp);
 }
 

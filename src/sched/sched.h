@@ -176,6 +176,7 @@ extern int passiveheld;                                 /* mutexes of the kernel
 void tlsstack(struct g *gp);
 void tlsstart(void);                                    /* first thing a new G does */
 void tlsexit(struct g *gp);                             /* on the G, which may park in it */
+void tlsreset(void);                                    /* in a forked child */
 uint64_t tlsstale(void);
 void tlschanged(uint64_t before);                        /* hook */
 bool tlsmainexit(void (*to)(void));

@@ -86,6 +86,8 @@ takeunannounced(struct p *pp)
 }
 
 /* One P; true if something was done. */
+static bool resists;            /* a G whose slice is over still ran in the last round */
+
 static bool
 retakeone(struct p *pp, int64_t now)
 {
@@ -105,8 +107,10 @@ retakeone(struct p *pp, int64_t now)
             pp->sysmontick.looked = now;
             takeunannounced(pp);
         }
-        if (now - pp->sysmontick.schedwhen >= SLICE)
+        if (now - pp->sysmontick.schedwhen >= SLICE) {
             preemptone(pp);
+            resists = true;     /* until it has worked: it may be in libc at the moment, again and again */
+        }
         return load_acq(&pp->status) != Prunning;
     }
     if (status == Psyscall) {
@@ -208,7 +212,8 @@ sysmon(void *unused)
             delay *= 2;
         if (delay > SLICE)
             delay = SLICE;
-        sys_sleep(delay);
+        sys_sleep(resists && delay > 100000 ? 100000 : delay);
+        resists = false;
         asleepfor = load_rlx(&sched.npidle) == gomaxprocs ? asleepfor + 1 : 0;
         if (asleepfor > 50 && deepsleep())
             quiet = asleepfor = 0;

@@ -262,7 +262,14 @@ readmodules(uint64_t gen, uint64_t before)
     struct found found = { .n = 0 };
     struct g *me;
 
-    dl_iterate_phdr(collect, &found);
+    /* collect runs with the loader's lock held: were it preempted, Gs that want the lock would block one M
+     * after the other. Not pinned: to wait for the lock is an unannounced wait like any. */
+    me = curg;
+    if (me != NULL)
+        me->nopreempt = true;
+    real.dl_iterate_phdr(collect, &found);
+    if (me != NULL)
+        me->nopreempt = false;
     me = pin();
     lock(&modlock);
     for (int i = 0; i < found.n; i++)
@@ -318,6 +325,13 @@ tlsinit(void)
     readmodules(load_rlx(&modgen), 0);
     arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0;
     return NULL;
+}
+
+void
+tlsreset(void)
+{
+    store_rlx(&modlock.key, 0);
+    store_rlx(&modulesgen, 0);
 }
 
 /* Dynamic TLS of the thread before us: freed as at the end of a native thread. dtv[-1].counter is

@@ -60,7 +60,7 @@ wait(uint32_t *addr, int op, uint32_t val, const struct timespec *ts, uint32_t s
         signal_begin(gp);
     do
         r = park((_Atomic uint32_t *)addr, val, when, set, WaitFutex);
-    while (r == -EINTR && gp != NULL && when == 0 && signal_restarts(gp));
+    while (r == -EINTR && gp != NULL && signal_restarts(gp, when != 0));
     return r;
 }
 

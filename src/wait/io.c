@@ -35,7 +35,14 @@ struct call {
     long nr, a[6];              /* the system call that may block */
 };
 
+static _Atomic bool packets;    /* pipes may be in packet mode: a short read says nothing */
 static _Atomic bool timeouts;   /* some socket has SO_RCVTIMEO or SO_SNDTIMEO */
+
+void
+io_packets(void)
+{
+    store_rlx(&packets, true);
+}
 
 void
 io_timeouts(void)
@@ -73,7 +80,8 @@ long
 io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f)
 {
     struct g *gp = getg();
-    long r;
+    long r = 0;
+    bool made;
 
     if (gp == NULL)
         return sys6(nr, a, b, c, d, e, f);
@@ -83,10 +91,14 @@ io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f)
             entersyscallblock(gp);
         else
             entersyscall(gp);
-        /* A signal that was queued just before insys was set would come too late. */
-        r = unlikely(gp->sigwork) ? -EINTR : sys6(nr, a, b, c, d, e, f);
+        /* A signal that was queued just before insys was set would come too late: handle it first. */
+        made = likely(!gp->sigwork);
+        if (made)
+            r = sys6(nr, a, b, c, d, e, f);
         exitsyscall(gp);        /* handlers of what is queued run in here */
-    } while (unlikely(r == -EINTR) && goeson(gp, nr));
+        if (unlikely(!made))
+            r = load_rlx(&gp->canceled) ? -EINTR : 0;
+    } while (unlikely((!made && r == 0) || (r == -EINTR && goeson(gp, nr))));
     return r;
 }
 
@@ -115,14 +127,12 @@ io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int
     unlock(&pd->lock);
     if (when != 0)
         timeradd(mp->p, &gp->timer, when);
-    releasem(gp);
     wake = gopark(gp, queue == 'r' ? WaitRead : WaitWrite);
-    acquirem(gp);
     if (when != 0)
         timerdel(&gp->timer);
     if (wake != WakeUnpark)
         pddequeue(&w);
-    releasem(gp);
+    releasem(gp);               /* handlers run here, with the wait undone */
     switch (wake) {
     case WakeUnpark: return 0;
     case WakeClose: return -EBADF;
@@ -218,7 +228,7 @@ again(struct call *c, uint32_t seq, long *r)
         c->woken = true;
         return true;
     }
-    if (*r == -EINTR && c->deadline == 0 && signal_restarts(c->gp))
+    if (*r == -EINTR && signal_restarts(c->gp, c->deadline != 0))
         return true;
     if (*r == -EPERM)
         *r = blocking(c);
@@ -250,7 +260,8 @@ edges(struct call *c)
 static bool
 knowndrained(struct polldesc *pd, uint32_t seq)
 {
-    return load_rlx(&pd->drained) == seq + 1 && !load_rlx(&pd->hup) && load_rlx(&pd->registered);
+    return load_rlx(&pd->drained) == seq + 1 && !load_rlx(&pd->hup) && load_rlx(&pd->registered) &&
+           (load_rlx(&pd->class) != FdPipe || !load_rlx(&packets));
 }
 
 static long

@@ -115,7 +115,8 @@ parkbegin(struct waiter *w, const void *addr, const _Atomic uint32_t *word, uint
         enqueue(b, w);
     }
     unlock(&b->lock);
-    leaveruntime();
+    if (!same)
+        leaveruntime();
     return same;
 }
 
@@ -138,7 +139,6 @@ withdraw(struct waiter *w)
 {
     bool out;
 
-    enterruntime(w->gp);
     for (;;) {
         struct bucket *b = load_acq(&w->bucket);
 
@@ -153,7 +153,6 @@ withdraw(struct waiter *w)
         if (out)
             break;
     }
-    leaveruntime();
 }
 
 int
@@ -165,23 +164,17 @@ parkend(struct waiter *w, int64_t when, enum waitreason why)
     if (gp == NULL) {
         wake = foreignwait(w, when);
     } else {
-        if (when != 0) {
-            struct m *mp = acquirem(gp);
-
-            gp->timer.gp = gp;
-            timeradd(mp->p, &gp->timer, when);
-            releasem(gp);
-        }
+        if (when != 0)
+            timeradd(gp->m->p, &gp->timer, when);
         wake = gopark(gp, why);
-        if (when != 0) {
-            acquirem(gp);
+        if (when != 0)
             timerdel(&gp->timer);
-            releasem(gp);
-        }
     }
+    if (unlikely(wake != WakeUnpark))
+        withdraw(w);
+    leaveruntime();             /* here handlers run that came during the wait */
     if (likely(wake == WakeUnpark))
         return 0;
-    withdraw(w);
     return wake == WakeTimeout ? -ETIMEDOUT : -EINTR;
 }
 

@@ -36,10 +36,9 @@ edges(struct polldesc *pd)
 static void
 leavequeues(struct g *gp, struct pdwait *w, int n)
 {
-    acquirem(gp);
+    (void)gp;
     for (int i = 0; i < n; i++)
         pddequeue(&w[i]);
-    releasem(gp);
 }
 
 /* Queues on all fds; how many were (the rest could not), or 0 with *sure false if an edge came meanwhile.
@@ -105,26 +104,22 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
         r = a->ask(a);
         if (r != 0 || expired)
             return r;
+        acquirem(gp);           /* until the wait is undone: handlers may wait themselves */
         store_rlx(&gp->wake, WakeArmed);
         queued = joinqueues(gp, w, want, n, seq, &sure);
         if (queued < n || (!sure && (r = a->ask(a)) != 0)) {
             disarm(gp);
             leavequeues(gp, w, queued);
+            releasem(gp);
             return queued < n ? -EPERM : r;
         }
-        if (when != 0) {
-            struct m *mp = acquirem(gp);
-
-            timeradd(mp->p, &gp->timer, when);
-            releasem(gp);
-        }
+        if (when != 0)
+            timeradd(gp->m->p, &gp->timer, when);
         wake = gopark(gp, WaitPoll);
-        if (when != 0) {
-            acquirem(gp);
+        if (when != 0)
             timerdel(&gp->timer);
-            releasem(gp);
-        }
         leavequeues(gp, w, n);
+        releasem(gp);
         if ((wake == WakeSignal || wake == WakeCancel) && (gp->sigran || load_rlx(&gp->canceled)))
             return -EINTR;
         expired = wake == WakeTimeout;

@@ -46,7 +46,7 @@ sema_wait(sem_t *s, int64_t when)
                                                       memory_order_relaxed))
                 return 0;
         r = park(value, 0, when, 1, WaitSem);
-        if (r == -ETIMEDOUT || (r == -EINTR && !signal_restarts(getg()))) {
+        if (r == -ETIMEDOUT || (r == -EINTR && !signal_restarts(getg(), false))) {
             atomic_fetch_sub(data, WAITER);
             return r;
         }

@@ -29,6 +29,11 @@ static struct action actions[_NSIG];
 static struct lock actionlock;
 struct g *signal_main;
 
+/* libc's own two signals cannot be blocked, as natively; SIGURG only as far as the program can tell: the
+ * kernel's mask never has it, or a G that blocks all could be neither preempted nor poked. */
+enum { Urg = SIGURG - 1 };
+#define UNBLOCKABLE (UINT64_C(3) << 31 | UINT64_C(1) << Urg)
+
 static bool
 fault(int sig, const siginfo_t *info)
 {
@@ -108,17 +113,29 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     struct g *gp = curg;
     struct m *mp = active ? interruptedruntime() : NULL;
     uint64_t before, during = 0;
-    bool outer;
+    bool outer, intr;
     int saved = errno;
 
+    if (sig == SIGURG && !signal_caught(SIGURG))
+        return;                 /* ours, come late */
     if (mp != NULL && !fault(sig, info)) {
         putoff(mp, sig, info, uc);
         errno = saved;
         return;
     }
-    if (active && !fault(sig, info) && elsewhere(gp, sig, info)) {
-        errno = saved;
-        return;
+    if (active && !fault(sig, info)) {
+        bool gone;
+
+        /* Pinned: the kernel's mask is not the one that we know the G to have, no other may run now. */
+        if (gp != NULL)
+            gp->locks++;
+        gone = elsewhere(gp, sig, info);
+        if (gp != NULL)
+            gp->locks--;
+        if (gone) {
+            errno = saved;
+            return;
+        }
     }
     if (gp == NULL || !active || gp->locks > 0) {
         call(sig, info, uc);
@@ -126,20 +143,22 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
         return;
     }
     gp->sigdirect = false;
-    gp->sigran = true;
-    if (!(actions[sig].sa.sa_flags & SA_RESTART))
-        gp->sigintr = true;
+    intr = !(actions[sig].sa.sa_flags & SA_RESTART);
     memcpy(&before, &uc->uc_sigmask, sizeof before);
     gp->locks++;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&during), 8);
+    during &= ~UNBLOCKABLE;
     gp->sigmask = gp->m->sigmask = during;
     outer = gp->nopreempt;
     gp->nopreempt |= untouchable(gp, uc);
     releasem(gp);
     call(sig, info, uc);
+    gp->sigran = true;          /* after the call: waits of the handler's own clear them */
+    gp->sigintr |= intr;
     gp->locks++;
     gp->nopreempt = outer;
     memcpy(&before, &uc->uc_sigmask, sizeof before);    /* the handler may have changed it */
+    before &= ~UNBLOCKABLE;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&before), 0, 8);
     gp->sigmask = gp->m->sigmask = before;
     signal_unblocked(gp);
@@ -213,11 +232,6 @@ signal_boot(void)
             sa.sa_handler != SIG_IGN && sa.sa_sigaction != trampoline)
             signal_action(sig, &sa, NULL);
 }
-
-/* libc's own two signals cannot be blocked, as natively; SIGURG only as far as the program can tell: the
- * kernel's mask never has it, or a G that blocks all could be neither preempted nor poked. */
-enum { Urg = SIGURG - 1 };
-#define UNBLOCKABLE (UINT64_C(3) << 31 | UINT64_C(1) << Urg)
 
 /* pthread_sigmask; `how` as there. -errno. */
 int
@@ -293,9 +307,16 @@ signal_begin(struct g *gp)
     gp->sigran = gp->sigintr = false;
 }
 
-/* A wait was broken off. True: by handlers with SA_RESTART only, or for nothing: it goes on. */
+/* A wait was broken off. True: for nothing, or by handlers with SA_RESTART only and it is of a kind that
+ * goes on then (`timed`: it is not). */
 bool
-signal_restarts(struct g *gp)
+signal_restarts(struct g *gp, bool timed)
 {
-    return !gp->sigintr && !load_rlx(&gp->canceled);
+    return !load_rlx(&gp->canceled) && (!gp->sigran || (!timed && !gp->sigintr));
+}
+
+void
+signal_resetactions(void)
+{
+    store_rlx(&actionlock.key, 0);
 }

@@ -276,6 +276,7 @@ void
 signal_reset(void)
 {
     store_rlx(&siglock.key, 0);
+    signal_resetactions();
     freelist = NULL;
     used = 0;
 }

@@ -52,9 +52,7 @@ parkuntil(struct g *gp, int64_t when)
     store_rlx(&gp->wake, WakeArmed);
     gp->timer.gp = gp;
     timeradd(mp->p, &gp->timer, when);
-    releasem(gp);
     wake = gopark(gp, WaitSleep);
-    acquirem(gp);
     timerdel(&gp->timer);
     releasem(gp);
     return wake == WakeTimeout;

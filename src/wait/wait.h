@@ -29,7 +29,8 @@ struct waiter {
 };
 
 /* Queues the caller at addr if *addr is still `expect` (always, if word is NULL). False: it was not.
- * Between parkbegin and parkend the caller may do short things (release a mutex), but not park. */
+ * From a parkbegin that was true to the end of parkend the caller is pinned: it may do short things
+ * (release a mutex), but not park. A handler that ran in between might wait itself, with the same words. */
 bool parkbegin(struct waiter *w, const void *addr, const _Atomic uint32_t *word, uint32_t expect, uint32_t tag);
 /* Waits until woken or the deadline (CLOCK_MONOTONIC ns; 0: none); parks. 0, -ETIMEDOUT, -EINTR. */
 int parkend(struct waiter *w, int64_t when, enum waitreason why);
@@ -142,7 +143,7 @@ int signal_altstack(const stack_t *new, stack_t *old);
 void signal_boot(void);
 bool signal_caught(int sig);
 void signal_begin(struct g *gp);
-bool signal_restarts(struct g *gp);
+bool signal_restarts(struct g *gp, bool timed);
 extern struct g *signal_main;           /* takes what is sent to the process */
 
 /* ---- sigqueue.c ---- */
@@ -156,7 +157,8 @@ bool signal_blocked(const struct g *gp, int sig);
 int signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts); /* signal or -errno */
 long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f); /* parks */
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */
-void signal_reset(void);
+void signal_reset(void);        /* in a forked child */
+void signal_resetactions(void);
 
 /* ---- io.c ---- */
 
@@ -173,6 +175,7 @@ long io_connect(int fd, const struct sockaddr *sa, socklen_t len);
 /* Waits until fd may be read ('r') or written, its edge count is no longer seq, or the deadline; parks.
  * 0: try again; -EBADF: closed; -ETIMEDOUT; -EINTR; -EPERM: cannot be waited for this way. */
 int io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int64_t when);
+void io_packets(void);          /* O_DIRECT was set on something: a pipe may be in packet mode */
 void io_timeouts(void);         /* SO_RCVTIMEO or SO_SNDTIMEO was used */
 void io_closing(int fd);        /* wakes what waits for it; before the kernel closes it */
 /* A call of kind syscall: between entersyscall and exitsyscall. `blocks`: it surely will. */
