@@ -71,6 +71,7 @@ void netpollbreak(void);
 bool netpollused(void);                         /* some fd was registered */
 bool netpollours(int fd);
 void netpollmove(int fd, struct glist *list);   /* the program wants this number; pinned */
+void netpollprivate(void);
 void netpollreset(void);
 /* One waiter of the queue is claimed; appended to list if it must be made ready. pd->lock held. */
 bool netpollready(struct pdqueue *q, struct glist *list);

@@ -11,6 +11,7 @@
 #include "event/event.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@
 enum { BATCH = 128 };
 
 static int epfd = -1, breakfd = -1;
+static int private[2] = { -1, -1 };     /* their numbers in sysmon's own table; they stay there */
 static _Atomic uint32_t used;
 static _Atomic uint32_t breaking;       /* a wake-up is under way */
 static struct note fallback;            /* what to sleep on when there is no epoll */
@@ -115,6 +117,22 @@ netpollmove(int fd, struct glist *list)
             ;
         unlock(&pd->lock);
     }
+}
+
+/* The calling thread (sysmon) gets a table of fds of its own, with ours in it only: what it opens for a
+ * moment must not take the number that the program's next open would have got. Before Linux 5.9 it will. */
+void
+netpollprivate(void)
+{
+    int lo = epfd < breakfd ? epfd : breakfd, hi = epfd < breakfd ? breakfd : epfd;
+
+    if (sys3(SYS_close_range, 0, lo < 0 ? A(~0u) : lo - 1, CLOSE_RANGE_UNSHARE) < 0 || lo < 0)
+        return;
+    private[0] = epfd;
+    private[1] = breakfd;
+    if (hi > lo + 1)
+        sys3(SYS_close_range, lo + 1, hi - 1, 0);
+    sys3(SYS_close_range, hi + 1, A(~0u), 0);
 }
 
 bool
@@ -233,8 +251,10 @@ epollwait(struct epoll_event *evs, int64_t delay)
     struct timespec ts = { delay / 1000000000, delay % 1000000000 };
     long n;
 
-    if (delay == 0)
-        return sys6(SYS_epoll_wait, epfd, A(evs), BATCH, 0, 0, 0);
+    if (delay == 0) {
+        n = sys6(SYS_epoll_wait, epfd, A(evs), BATCH, 0, 0, 0);
+        return n != -EBADF ? n : sys6(SYS_epoll_wait, private[0], A(evs), BATCH, 0, 0, 0);
+    }
     if (!nowait2) {
         n = sys6(SYS_epoll_pwait2, epfd, A(evs), BATCH, delay < 0 ? 0 : A(&ts), 0, 8);
         if (n != -ENOSYS && n != -EPERM)
@@ -286,8 +306,8 @@ netpollbreak(void)
         notewakeup(&fallback);
         return;
     }
-    if (atomic_compare_exchange_strong(&breaking, &none, 1))
-        sys3(SYS_write, breakfd, A(&one), 8);
+    if (atomic_compare_exchange_strong(&breaking, &none, 1) && sys3(SYS_write, breakfd, A(&one), 8) == -EBADF)
+        sys3(SYS_write, private[1], A(&one), 8);
 }
 
 void

@@ -31,6 +31,19 @@ vforkactive(void)
     return fork();
 }
 
+/* The loader's lock is held while it runs what is not its own: constructors, destructors, callbacks. A G that
+ * was preempted there would make all who want the lock block their Ms. Returns what was set before. */
+static bool
+nopreempt(bool on)
+{
+    struct g *gp = curg;
+    bool before = gp != NULL && gp->nopreempt;
+
+    if (gp != NULL)
+        gp->nopreempt = on;
+    return before;
+}
+
 /* A library that brings static TLS: the Gs that exist get it after its constructors have run. */
 static void
 loaded(uint64_t before)
@@ -62,6 +75,7 @@ HOOK void *
 dlopen(const char *path, int mode)
 {
     uint64_t before;
+    bool outer;
     void *h;
 
     if (!active)
@@ -71,25 +85,20 @@ dlopen(const char *path, int mode)
         return real.dlopen(path, mode);
     }
     before = tlsstale();
+    outer = nopreempt(true);
     h = real.dlopen(path, mode);
+    nopreempt(outer);
     loaded(before);
     return h;
 }
 
-/* The callback, which is the program's, runs with the loader's lock held. */
 HOOK int
 dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
-    struct g *gp = curg;
-    bool outer;
-    int r;
+    bool outer = nopreempt(true);
+    int r = real.dl_iterate_phdr(callback, data);
 
-    if (gp == NULL)
-        return real.dl_iterate_phdr(callback, data);
-    outer = gp->nopreempt;
-    gp->nopreempt = true;
-    r = real.dl_iterate_phdr(callback, data);
-    gp->nopreempt = outer;
+    nopreempt(outer);
     return r;
 }
 
@@ -97,8 +106,10 @@ HOOK void *
 dlmopen(Lmid_t ns, const char *path, int mode)
 {
     uint64_t before = active ? tlsstale() : 0;
+    bool outer = nopreempt(true);
     void *h = real.dlmopen(ns, path, mode);
 
+    nopreempt(outer);
     loaded(before);
     return h;
 }
@@ -106,8 +117,10 @@ dlmopen(Lmid_t ns, const char *path, int mode)
 HOOK int
 dlclose(void *h)
 {
+    bool outer = nopreempt(true);
     int r = real.dlclose(h);
 
+    nopreempt(outer);
     loaded(0);
     return r;
 }

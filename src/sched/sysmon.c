@@ -65,24 +65,25 @@ inruntime(struct m *mp)
 }
 
 /* pp's M sleeps in a call that nobody announced: take the P. See the head of the file. */
-static void
+static bool
 takeunannounced(struct p *pp)
 {
     struct m *mp = *(struct m *volatile *)&pp->m;
 
     if (!havemembarrier || mp == NULL || load_acq(&pp->status) != Prunning || inruntime(mp) ||
         !asleep(load_rlx(&mp->tid)))
-        return;
+        return false;
     store_rel(&mp->lostp, LostAsked);
     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     if (inruntime(mp) || load_acq(&pp->status) != Prunning || *(struct m *volatile *)&pp->m != mp ||
         *(struct p *volatile *)&mp->p != pp) {
         store_rel(&mp->lostp, LostNo);
-        return;
+        return false;
     }
     pp->m = NULL;
     store_rel(&mp->lostp, LostTaken);
     handoffp(pp);
+    return true;
 }
 
 /* One P; true if something was done. */
@@ -102,10 +103,13 @@ retakeone(struct p *pp, int64_t now)
         }
         if (!workwaits(pp, now))
             return false;
-        /* The look costs 10 us: at twice the age of the slice each time. */
-        if (now - pp->sysmontick.looked > pp->sysmontick.looked - pp->sysmontick.schedwhen) {
+        /* The look costs 10 us: at twice the age of the slice each time; and before each signal, which must
+         * not go to an M that sleeps in the kernel. */
+        if (now - pp->sysmontick.schedwhen >= SLICE ||
+            now - pp->sysmontick.looked > pp->sysmontick.looked - pp->sysmontick.schedwhen) {
             pp->sysmontick.looked = now;
-            takeunannounced(pp);
+            if (takeunannounced(pp))
+                return true;
         }
         if (now - pp->sysmontick.schedwhen >= SLICE) {
             preemptone(pp);
@@ -202,6 +206,7 @@ sysmon(void *unused)
     int quiet = 0, asleepfor = 0;
 
     rsequnregister();
+    netpollprivate();
     for (;;) {
         int64_t now;
         bool did = false;

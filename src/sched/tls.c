@@ -42,6 +42,7 @@ static struct {
     size_t cleanup;                         /* cleanup_jmp_buf */
     size_t lm_modid, lm_offset;             /* in struct link_map */
     size_t robust;                          /* robust_head */
+    ptrdiff_t rseq;                         /* of its rseq area from the thread pointer; 0: not registered */
     size_t stackblock;                      /* address, then size; 0 if not found */
     ptrdiff_t resp, res;                    /* TLS __resp, and what it points to in struct pthread */
     void *(*allocate_tls)(void *);
@@ -176,11 +177,8 @@ tlstemplate(char *lo, size_t size)
 void
 rsequnregister(void)
 {
-    ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
-    unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
-
-    if (offset != NULL && size != NULL && *size != 0)
-        sys4(SYS_rseq, A(thread_pointer() + *offset), 32, 1 /* RSEQ_FLAG_UNREGISTER */, 0x53053053);
+    if (gl.rseq != 0)
+        sys4(SYS_rseq, A(thread_pointer() + gl.rseq), 32, 1 /* RSEQ_FLAG_UNREGISTER */, 0x53053053);
 }
 
 size_t
@@ -303,6 +301,8 @@ tlsinit(void)
     const uint32_t *size = find("_thread_db_sizeof_pthread");
     void (*info)(size_t *, size_t *) = find("_dl_get_tls_static_info");
     char *resp = find("__resp");
+    const ptrdiff_t *rseq;
+    const unsigned *rseqsize;
 
     missing = NULL;
     gl.tid = field("_thread_db_pthread_tid");
@@ -322,6 +322,10 @@ tlsinit(void)
     gl.resp = resp - thread_pointer();
     if (gl.tls_align < 64)
         gl.tls_align = 64;
+    /* Looked up here, once: a new M must not need the loader's lock, whose holder may wait for an M. */
+    rseq = dlsym(RTLD_DEFAULT, "__rseq_offset");
+    rseqsize = dlsym(RTLD_DEFAULT, "__rseq_size");
+    gl.rseq = rseq != NULL && rseqsize != NULL && *rseqsize != 0 ? *rseq : 0;
     readmodules(load_rlx(&modgen), 0);
     arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0;
     return NULL;

@@ -24,7 +24,11 @@ unwindinit(void)
 
     if (likely(load_acq(&realpersonality) != NULL))
         return;
+    if (curg != NULL)
+        curg->nopreempt = true; /* under the loader's lock runs its constructor */
     libgcc = real.dlopen("libgcc_s.so.1", RTLD_LAZY);
+    if (curg != NULL)
+        curg->nopreempt = false;
     if (libgcc == NULL)
         return;                 /* then nobody throws */
     *(void **)&realresume = dlsym(libgcc, "_Unwind_Resume");
