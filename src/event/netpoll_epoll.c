@@ -96,6 +96,7 @@ void
 netpollmove(int fd, struct glist *list)
 {
     int *which = fd == epfd ? &epfd : &breakfd, to = copyhigh(fd, 0);
+    uint64_t one = 1;
 
     if (to < 0)
         to = copyhigh(fd, fd);
@@ -104,7 +105,8 @@ netpollmove(int fd, struct glist *list)
         return;
     }
     /* No number is left for us: from now on everything waits in the kernel, as where there never was an
-     * epoll. Who is parked finds that out when it tries again. */
+     * epoll. The M in the poller is called back; who is parked finds it out when it tries again. */
+    sys3(SYS_write, breakfd, A(&one), 8);
     epfd = breakfd = -1;
     for (int i = 0; i < 65536; i++) {
         struct polldesc *pd = pdpeek(i);
