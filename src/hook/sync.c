@@ -150,7 +150,7 @@ rwlocked(pthread_rwlock_t *rw, bool write, clockid_t clock, const struct timespe
             when = r;
         }
         r = write ? rwlock_wrlock(rw, when, false) : rwlock_rdlock(rw, when, false);
-    } while (r == -ETIMEDOUT && early(clock, abs));
+    } while (r == -ETIMEDOUT && beforetime(clock, abs));
     return -r;
 }
 
@@ -274,7 +274,7 @@ semtimed(sem_t *s, clockid_t clock, const struct timespec *abs)
         if (abs != NULL && (r = deadline(clock, abs, &when)) < 0)
             return (int)sysret(r);
         r = interrupted(sema_wait(s, when));
-    } while (r == -ETIMEDOUT && early(clock, abs));
+    } while (r == -ETIMEDOUT && beforetime(clock, abs));
     return (int)sysret(r);
 }
 

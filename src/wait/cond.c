@@ -47,7 +47,7 @@ cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct t
     r = parkend(&w, when, WaitCond);
     /* Moved by a broadcast: what it waited for has happened, however it came out of the mutex's queue.
      * A clock set back, or a signal handler: a spurious wake-up. */
-    if (r == -EINTR || (r == -ETIMEDOUT && (w.requeued || early(clock, abs))))
+    if (r == -EINTR || (r == -ETIMEDOUT && (w.requeued || beforetime(clock, abs))))
         r = 0;
     rl = mutex_relock(m);
     return rl < 0 ? rl : r;

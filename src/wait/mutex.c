@@ -151,7 +151,7 @@ mutex_timedlock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs)
         r = deadline(clock, abs, &when);
         if (r == 0)
             r = lockkind(m, when, false);
-    } while (r == -ETIMEDOUT && early(clock, abs));
+    } while (r == -ETIMEDOUT && beforetime(clock, abs));
     return r;
 }
 

@@ -37,7 +37,7 @@ deadline(clockid_t clock, const struct timespec *abs, int64_t *out)
 }
 
 bool
-early(clockid_t clock, const struct timespec *abs)
+beforetime(clockid_t clock, const struct timespec *abs)
 {
     return abs != NULL && clocknow(clock) < nanoseconds(abs);
 }

@@ -53,7 +53,7 @@ void parkreset(void);
 int deadline(clockid_t clock, const struct timespec *abs, int64_t *out);
 
 /* After a timeout: `clock` has not reached abs after all, it was set back. False without abs. */
-bool early(clockid_t clock, const struct timespec *abs);
+bool beforetime(clockid_t clock, const struct timespec *abs);
 
 /* ---- mutex.c ---- */
 

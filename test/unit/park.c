@@ -295,7 +295,7 @@ Test(park, wakes_gs)
         gs[i].m = &m;
         m.curg = curg = &gs[i];
         queue(i, &word, 1);
-        cr_expect_eq(gs[i].locks, 0);
+        cr_expect_eq(gs[i].locks, 1, "pinned until parkend");
     }
     curg = NULL;
     cr_expect_eq(w[0].wake, &gs[0].wake);

@@ -4,6 +4,7 @@
 #define GOSSAMER_UNIT_H
 
 #include "wait/wait.h"
+#include "base/real.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -14,12 +15,11 @@
 
 enum { MS = 1000000 };
 
-/* The one name of hook/ that a lower layer refers to; it is never called while passive. */
-void vforkactive(void);
-__attribute__((weak)) void
-vforkactive(void)
+/* What the library's constructor does. */
+__attribute__((constructor)) static void
+findreal(void)
 {
-    abort();
+    realinit();
 }
 
 /* Waits until cond holds; a test that hangs fails by its timeout. */
