@@ -94,6 +94,7 @@ struct g {
     uint8_t quick;              /* 0..3: how surely it parks soon after making one ready; the G */
     uint8_t waitreason;
     uint64_t readytick;         /* cycle counter when it did; the G */
+    uint64_t mutextick;         /* when it last woke a waiter of a mutex; the G */
 
     /* identity and life */
     int64_t goid;

@@ -10,7 +10,7 @@
 #include "wait/wait.h"
 #include <errno.h>
 
-enum { SPINS = 10 };
+enum { SPINS = 30 };
 
 int
 self_tid(void)
@@ -155,9 +155,20 @@ mutex_timedlock(pthread_mutex_t *m, clockid_t clock, const struct timespec *abs)
     return r;
 }
 
+/* A G that wakes waiters of mutexes again and again within microseconds will want the mutex back before a
+ * woken M could get at it: no M is woken for the waiter then, which is next on this P. */
 void
 mutex_wake(pthread_mutex_t *m)
 {
+    struct g *gp = getg();
+
+    if (gp != NULL && gomaxprocs > 1) {
+        uint64_t now = cpu_ticks();
+
+        if (now - gp->mutextick < QUICKUS * ticks_per_us)
+            gp->quick = 3;
+        gp->mutextick = now;
+    }
     unpark(mutexword(m), 1, ~0u);
 }
 
