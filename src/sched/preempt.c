@@ -24,6 +24,7 @@ enum { MAXRANGES = 16 };
 
 static struct { uintptr_t lo, hi; } ranges[MAXRANGES];
 static int nranges;
+static struct { uintptr_t lo, hi; } own;        /* our own code */
 bool asyncpreempt = true;
 void (*preemptother)(int, siginfo_t *, void *);
 void (*preemptcancel)(struct g *gp);
@@ -48,6 +49,14 @@ addranges(struct dl_phdr_info *info, size_t size, void *unused)
 
     (void)size;
     (void)unused;
+    if (covers(info, (const void *)addranges)) {
+        for (int i = 0; i < info->dlpi_phnum; i++)
+            if (info->dlpi_phdr[i].p_type == PT_LOAD && (info->dlpi_phdr[i].p_flags & PF_X)) {
+                own.lo = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+                own.hi = own.lo + info->dlpi_phdr[i].p_memsz;
+            }
+        return 0;
+    }
     if (!covers(info, (const void *)real.fork) && !covers(info, dlsym(RTLD_DEFAULT, "_dl_allocate_tls")) && !(vdso != NULL && covers(info, vdso)))
         return 0;
     for (int i = 0; i < info->dlpi_phnum && nranges < MAXRANGES; i++) {
@@ -80,7 +89,8 @@ breakcall(ucontext_t *uc)
 {
     const uint8_t *pc = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
 
-    if (pc[0] == 0x0f && pc[1] == 0x05) {       /* syscall */
+    /* Only a call of ours: libc's own (a priority-inheriting lock) do not expect EINTR. */
+    if ((uintptr_t)pc >= own.lo && (uintptr_t)pc < own.hi && pc[0] == 0x0f && pc[1] == 0x05) {  /* syscall */
         uc->uc_mcontext.gregs[REG_RIP] += 2;
         uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
     }
