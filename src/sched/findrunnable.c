@@ -158,19 +158,14 @@ haswork(struct p *pp)
 static bool
 recheck(struct m *mp)
 {
-    struct p *pp = NULL;
     bool work = load_acq(&sched.runqsize) > 0;
 
     for (int i = 0; i < gomaxprocs && !work; i++)
         work = haswork(&allp[i]);
     if (!work)
         return false;
-    lock(&sched.lock);
-    pp = pidleget();
-    unlock(&sched.lock);
-    if (pp == NULL)
+    if (!takeidlep(mp))
         return false;
-    acquirep(mp, pp);
     mp->spinning = true;
     atomic_fetch_add(&sched.nmspinning, 1);
     return true;
@@ -183,7 +178,6 @@ pollidle(struct m *mp, struct g **gpp)
 {
     int64_t when = timersnext(gomaxprocs, allp), until, now;
     struct glist list = { 0 };
-    struct p *pp;
 
     if (!netpollused() && when == 0)
         return false;
@@ -206,14 +200,10 @@ pollidle(struct m *mp, struct g **gpp)
     mp->blocked = false;
     atomic_store(&sched.polluntil, 0);
     atomic_store(&sched.lastpoll, nanotime());
-    lock(&sched.lock);
-    pp = pidleget();
-    unlock(&sched.lock);
-    if (pp == NULL) {
+    if (!takeidlep(mp)) {
         injectglist(&list);
         return false;
     }
-    acquirep(mp, pp);
     *gpp = glistpop(&list);
     if (*gpp != NULL) {
         store_rlx(&(*gpp)->status, Grunnable);

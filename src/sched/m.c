@@ -47,6 +47,21 @@ acquirep(struct m *mp, struct p *pp)
     store_rel(&pp->status, Prunning);
 }
 
+/* An idle P for mp, if there is one. */
+bool
+takeidlep(struct m *mp)
+{
+    struct p *pp;
+
+    lock(&sched.lock);
+    pp = pidleget();
+    unlock(&sched.lock);
+    if (pp == NULL)
+        return false;
+    acquirep(mp, pp);
+    return true;
+}
+
 struct p *
 releasep(struct m *mp)
 {

@@ -107,6 +107,7 @@ void msleep(struct m *mp);                              /* g0: until somebody wa
 void idlestate(struct m *mp);                           /* g0, about to sleep: signal mask, deferred signals */
 void handoffp(struct p *pp);
 void acquirep(struct m *mp, struct p *pp);
+bool takeidlep(struct m *mp);                           /* pinned or g0 */
 struct p *releasep(struct m *mp);
 void pidleput(struct p *pp);                            /* sched.lock held */
 struct p *pidleget(void);                               /* sched.lock held */

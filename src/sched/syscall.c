@@ -56,13 +56,7 @@ exitfast(struct m *mp)
     }
     if (load_rlx(&sched.npidle) == 0)
         return false;
-    lock(&sched.lock);
-    pp = pidleget();
-    unlock(&sched.lock);
-    if (pp == NULL)
-        return false;
-    acquirep(mp, pp);
-    return true;
+    return takeidlep(mp);
 }
 
 void

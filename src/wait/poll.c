@@ -33,10 +33,10 @@ edges(struct polldesc *pd)
     return load_acq(&pd->rseq) + load_acq(&pd->wseq);
 }
 
+/* Pinned. */
 static void
-leavequeues(struct g *gp, struct pdwait *w, int n)
+leavequeues(struct pdwait *w, int n)
 {
-    (void)gp;
     for (int i = 0; i < n; i++)
         pddequeue(&w[i]);
 }
@@ -109,7 +109,7 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
         queued = joinqueues(gp, w, want, n, seq, &sure);
         if (queued < n || (!sure && (r = a->ask(a)) != 0)) {
             disarm(gp);
-            leavequeues(gp, w, queued);
+            leavequeues(w, queued);
             releasem(gp);
             return queued < n ? -EPERM : r;
         }
@@ -118,7 +118,7 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
         wake = gopark(gp, WaitPoll);
         if (when != 0)
             timerdel(&gp->timer);
-        leavequeues(gp, w, n);
+        leavequeues(w, n);
         releasem(gp);
         if ((wake == WakeSignal || wake == WakeCancel) && (gp->sigran || load_rlx(&gp->canceled)))
             return -EINTR;
