@@ -1,6 +1,7 @@
 /* Finds the next-in-line definitions. See real.h. */
 #define _GNU_SOURCE 1
 #include "base.h"
+#include "elfsym.h"
 #include "real.h"
 
 struct real real;
@@ -22,6 +23,6 @@ void
 realinit(void)
 {
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        *(void **)((char *)&real + entries[i].offset) = dlsym(RTLD_NEXT, entries[i].name);
+        *(void **)((char *)&real + entries[i].offset) = elfnext(entries[i].name);
     realvfork = (void *)real.vfork;
 }

@@ -1,6 +1,7 @@
 /* The calls of syscalls.def, the opens (a FIFO's waits for its other end), and syscall(2) itself. */
 #define _GNU_SOURCE 1
 #include "hook/hook.h"
+#include "base/elfsym.h"
 #include <linux/futex.h>
 #include <mqueue.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@ static struct {
 void
 syscallinit(void)
 {
-#define SYSCALL(ret, name, ...) *(void **)&realcalls.name = dlsym(RTLD_NEXT, #name);
+#define SYSCALL(ret, name, ...) *(void **)&realcalls.name = elfnext(#name);
 #include "hook/syscalls.def"
 #undef SYSCALL
 }

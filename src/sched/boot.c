@@ -204,7 +204,7 @@ unsuitable(void)
     const char *preload = env_get(environ, "LD_PRELOAD");
 
     for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
-        if (dlsym(RTLD_DEFAULT, runtimes[i]) != NULL)
+        if (real.dlsym(RTLD_DEFAULT, runtimes[i]) != NULL)
             return "a sanitizer is linked in";
     if (preload != NULL && strstr(preload, "vgpreload") != NULL)
         return "under valgrind";

@@ -57,7 +57,7 @@ addranges(struct dl_phdr_info *info, size_t size, void *unused)
             }
         return 0;
     }
-    if (!covers(info, (const void *)real.fork) && !covers(info, dlsym(RTLD_DEFAULT, "_dl_allocate_tls")) && !(vdso != NULL && covers(info, vdso)))
+    if (!covers(info, (const void *)real.fork) && !covers(info, real.dlsym(RTLD_DEFAULT, "_dl_allocate_tls")) && !(vdso != NULL && covers(info, vdso)))
         return 0;
     for (int i = 0; i < info->dlpi_phnum && nranges < MAXRANGES; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];

@@ -69,7 +69,7 @@ static const char *missing;
 static void *
 find(const char *name)
 {
-    void *sym = dlvsym(RTLD_DEFAULT, name, "GLIBC_PRIVATE");
+    void *sym = real.dlvsym(RTLD_DEFAULT, name, "GLIBC_PRIVATE");
 
     if (sym == NULL && missing == NULL)
         missing = name;
@@ -323,8 +323,8 @@ tlsinit(void)
     if (gl.tls_align < 64)
         gl.tls_align = 64;
     /* Looked up here, once: a new M must not need the loader's lock, whose holder may wait for an M. */
-    rseq = dlsym(RTLD_DEFAULT, "__rseq_offset");
-    rseqsize = dlsym(RTLD_DEFAULT, "__rseq_size");
+    rseq = real.dlsym(RTLD_DEFAULT, "__rseq_offset");
+    rseqsize = real.dlsym(RTLD_DEFAULT, "__rseq_size");
     gl.rseq = rseq != NULL && rseqsize != NULL && *rseqsize != 0 ? *rseq : 0;
     readmodules(load_rlx(&modgen), 0);
     arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0;

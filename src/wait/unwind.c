@@ -31,8 +31,8 @@ unwindinit(void)
         curg->nopreempt = false;
     if (libgcc == NULL)
         return;                 /* then nobody throws */
-    *(void **)&realresume = dlsym(libgcc, "_Unwind_Resume");
-    store_rel(&realpersonality, (personality *)dlsym(libgcc, "__gcc_personality_v0"));
+    *(void **)&realresume = real.dlsym(libgcc, "_Unwind_Resume");
+    store_rel(&realpersonality, (personality *)real.dlsym(libgcc, "__gcc_personality_v0"));
 }
 
 int

@@ -1,0 +1,166 @@
+/* Loading of libraries, and dlsym, which must give for a name that we intercept what a program that calls
+ * the name gets: us. */
+#define _GNU_SOURCE 1
+#include "hook/hook.h"
+#include "base/elfsym.h"
+#include <string.h>
+
+/* The loader's lock is held while it runs what is not its own: constructors, destructors, callbacks. A G that
+ * was preempted there would make all who want the lock block their Ms. Returns what was set before. */
+static bool
+nopreempt(bool on)
+{
+    struct g *gp = curg;
+    bool before = gp != NULL && gp->nopreempt;
+
+    if (gp != NULL)
+        gp->nopreempt = on;
+    return before;
+}
+
+/* A library that brings static TLS: the Gs that exist get it after its constructors have run. */
+static void
+loaded(uint64_t before)
+{
+    int saved = errno;
+
+    if (active)
+        tlschanged(before);
+    errno = saved;
+}
+
+/* The loader searches a bare name by the RUNPATH of the object that calls dlopen. That must not become us:
+ * where the caller has one, this is a jump, and static TLS of what it loads is not set in older Gs. */
+static bool
+hasrunpath(const void *caller)
+{
+    struct link_map *lm = NULL;
+    Dl_info info;
+
+    if (dladdr1(caller, &info, (void **)&lm, RTLD_DL_LINKMAP) == 0 || lm == NULL)
+        return true;
+    for (const ElfW(Dyn) *d = lm->l_ld; d != NULL && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_RUNPATH || d->d_tag == DT_RPATH)
+            return true;
+    return false;
+}
+
+HOOK void *
+dlopen(const char *path, int mode)
+{
+    uint64_t before;
+    bool outer;
+    void *h;
+
+    if (!active)
+        return real.dlopen(path, mode);
+    if (path == NULL || (strchr(path, '/') == NULL && hasrunpath(__builtin_return_address(0)))) {
+        tlsstale();
+        return real.dlopen(path, mode);
+    }
+    before = tlsstale();
+    outer = nopreempt(true);
+    h = real.dlopen(path, mode);
+    nopreempt(outer);
+    loaded(before);
+    return h;
+}
+
+HOOK int
+dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+    bool outer = nopreempt(true);
+    int r = real.dl_iterate_phdr(callback, data);
+
+    nopreempt(outer);
+    return r;
+}
+
+HOOK void *
+dlmopen(Lmid_t ns, const char *path, int mode)
+{
+    uint64_t before = active ? tlsstale() : 0;
+    bool outer = nopreempt(true);
+    void *h = real.dlmopen(ns, path, mode);
+
+    nopreempt(outer);
+    loaded(before);
+    return h;
+}
+
+HOOK int
+dlclose(void *h)
+{
+    bool outer = nopreempt(true);
+    int r = real.dlclose(h);
+
+    nopreempt(outer);
+    loaded(0);
+    return r;
+}
+
+/* ---- dlsym ----
+ *
+ * libc's definition of a name of ours is never what the program wants, with one exception: an object that
+ * defines the name itself wraps it, and asks for what comes next. It has come behind us in the chain already
+ * (we called it as next in line), and would call us for ever.
+ *
+ * dlsym goes by its caller (RTLD_NEXT), so for all other names, and that exception, this must be a jump.
+ */
+enum answer { Theirs, Ours, OursForLibcs };
+
+static enum answer
+whose(void *handle, const char *name, const void *caller)
+{
+    struct link_map *lm = NULL;
+    Dl_info info;
+
+    if (dladdr1(caller, &info, (void **)&lm, RTLD_DL_LINKMAP) == 0 || lm == NULL || elfsym(lm, name) != NULL)
+        return Theirs;
+    if (handle != RTLD_NEXT)
+        return OursForLibcs;
+    for (const struct link_map *after = elfself(); after != NULL; after = after->l_next)
+        if (after == lm)
+            return Ours;
+    return Theirs;              /* the program itself, or what stands before us: we are next */
+}
+
+/* What we define under that name, or NULL. */
+static void *
+ourown(const char *name)
+{
+    const struct link_map *self = elfself();
+
+    return self != NULL && name != NULL ? elfsym(self, name) : NULL;
+}
+
+HOOK void *
+dlsym(void *restrict handle, const char *restrict name)
+{
+    void *own = ourown(name), *r;
+    enum answer a = Theirs;
+
+    if (unlikely(own != NULL))
+        a = whose(handle, name, __builtin_return_address(0));
+    if (a == Theirs)
+        return real.dlsym(handle, name);
+    if (a == Ours)
+        return own;
+    r = real.dlsym(handle, name);
+    return r != NULL && r == elfsym(elflibc(), name) ? own : r;
+}
+
+/* Old versions of a name (the condition variables of LinuxThreads) are left to libc. */
+HOOK void *
+dlvsym(void *restrict handle, const char *restrict name, const char *restrict version)
+{
+    void *own = ourown(name), *r;
+    enum answer a = Theirs;
+
+    if (unlikely(own != NULL))
+        a = whose(handle, name, __builtin_return_address(0));
+    if (a == Theirs || handle == RTLD_NEXT)
+        return real.dlvsym(handle, name, version);
+    r = real.dlvsym(handle, name, version);
+    return r != NULL && r == elfsym(elflibc(), name) ? own : r;
+}
