@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "gossamer.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -95,6 +96,9 @@ struct g {
     uint8_t waitreason;
     uint64_t readytick;         /* cycle counter when it did; the G */
     uint64_t mutextick;         /* when it last woke a waiter of a mutex; the G */
+    uint64_t runs;              /* how often it was switched in; its M */
+    uint64_t waiton;            /* what it waits for, for the inspector: enum gossamer_waiton; the G */
+    int64_t waitsince;          /* sched.now when it parked; the G */
 
     /* identity and life */
     int64_t goid;
@@ -108,6 +112,7 @@ struct g {
     struct sigentry *sigq;      /* signals for this G; wait/sigqueue.c, siglock */
     _Atomic uint64_t sigpend;   /* which; siglock, read by the G */
     uint64_t sigwait;           /* it is in sigwait for these; the G under siglock */
+    bool cpuclock;              /* its CPU time is measured at each switch: sched/cputime.c; anybody sets */
     bool nopreempt;             /* a handler runs over code that must not be left half done; the G */
     bool urgblocked;            /* the program blocks SIGURG, which the kernel's mask never has; the G */
     bool sigdirect;             /* the signal that comes is for this G; the G */
@@ -124,6 +129,10 @@ struct g {
     struct g *alllink;          /* allgs; fixed after it is published */
     uint64_t tlsgen;            /* of the TLS module list its block was last reset for */
     char name[16];              /* pthread_setname_np */
+    _Atomic int64_t cpubase;    /* its M's CPU clock when it was switched in, 0: not measured; its M */
+    _Atomic int64_t cpuexact;   /* ns measured; its M */
+    _Atomic int64_t cpusampled; /* ns sampled; sysmon */
+    struct kattr *kattr;        /* scheduling attributes that it is yet to take on; wait/kattr.c, klock */
 };
 
 /* Who gives a finished G back. Finished is or'ed in once nobody stands on its stack: whoever then finds
@@ -167,6 +176,9 @@ struct m {
     int id;
     _Atomic int tid;            /* kernel thread id */
     pthread_t thread;
+    _Atomic int64_t cpuseen;    /* its CPU clock, and its P's schedtick, when it was sampled last; sysmon */
+    _Atomic uint32_t cputick;
+    struct gossamer_counters count;     /* its M */
 };
 
 struct timers {
@@ -228,6 +240,8 @@ struct sched {
     _Atomic int64_t polluntil;          /* when that M wakes by itself, 0 for never */
     _Atomic uint32_t sysmonwait;        /* sysmon sleeps on sysmonnote; under lock */
     struct note sysmonnote;
+    _Alignas(CACHELINE) _Atomic int64_t now;    /* sysmon's last look at the clock; and who ends its sleep */
+    struct gossamer_counters count;     /* sysmon; scavenged: under gflock */
 
     struct m *newm;                     /* Ms that the template thread is to start; under lock */
     struct note newmnote;

@@ -65,8 +65,10 @@
     X(memfd_create) \
     X(sigprocmask) X(pthread_sigmask) X(sigaltstack) X(sigaction) X(signal) X(raise) X(sigsuspend) X(sigpending) X(siglongjmp) X(longjmp) X(_longjmp) \
     X(swapcontext) X(setcontext) X(prctl) X(sched_setaffinity) X(sched_getaffinity) X(sched_setscheduler) X(sched_setparam) \
+    X(clock_gettime) X(clock_getres) X(getrusage) X(timer_create) X(timer_delete) \
+    X(sched_getscheduler) X(sched_getparam) X(getpriority) \
     X(setpriority) X(nice) X(unshare) X(setns) X(setfsuid) X(setfsgid) \
-    X(fork) X(_Fork) X(vfork) X(daemon) X(dlopen) X(dlmopen) X(dlclose) X(dlsym) X(dlvsym) X(dl_iterate_phdr)
+    X(fork) X(_Fork) X(clone) X(vfork) X(daemon) X(dlopen) X(dlmopen) X(dlclose) X(dlsym) X(dlvsym) X(dl_iterate_phdr)
 
 /* Names with prototypes that no header gives under our feature macros. */
 #define REAL_ODD(X) \

@@ -63,12 +63,19 @@ exitreal(struct g *gp)
 
 void syscallinit(void);         /* syscall.c */
 
+long timerraw(long nr, const long a[6]);        /* clock.c */
+
+/* process.c */
+void forked(void);              /* in the child of whatever forked */
+long forkraw(long nr, const long a[6]);
+
 void signalinit(void);          /* signal.c; after boot */
 
 /* affine.c */
 void affine(void);              /* locks the running G to its M for good */
 bool affineprctl(int option);
 bool affinesyscall(long nr);
+bool affineraw(long nr, const long a[6], long *r);
 
 /* thread.c */
 extern size_t defaultstack;     /* GOSSAMER_STACK; 0: glibc's */

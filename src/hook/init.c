@@ -31,17 +31,6 @@ droppreload(char **envp)
     *to = '\0';
 }
 
-/* First of all child handlers, since it was registered first: the others find a passive process. */
-static void
-forked(void)
-{
-    if (active) {
-        parkreset();
-        signal_reset();
-        bootchild();
-    }
-}
-
 __attribute__((constructor)) static void
 init(int argc, char **argv, char **envp)
 {
@@ -64,5 +53,5 @@ init(int argc, char **argv, char **envp)
     }
     if (children != NULL && strcmp(children, "drop") == 0)
         droppreload(envp);
-    pthread_atfork(NULL, NULL, forked);
+    pthread_atfork(NULL, NULL, forked);     /* the first child handler: the others find a passive process */
 }

@@ -312,8 +312,7 @@ tgkill(pid_t pid, pid_t tid, int sig)
     struct g *gp = NULL;
 
     if (active && pid == (pid_t)sys3(SYS_getpid, 0, 0, 0))
-        for (gp = load_acq(&sched.allgs); gp != NULL && (gp->tid != tid || load_rlx(&gp->status) == Gdead);)
-            gp = gp->alllink;
+        gp = thread_bytid(tid);
     if (gp != NULL) {
         int r = killg((pthread_t)gp->tp, sig, SI_TKILL, NULL);
 

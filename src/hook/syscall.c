@@ -114,8 +114,8 @@ static bool
 plain(long nr)
 {
     switch (nr) {
-    case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork: case SYS_exit: case SYS_exit_group:
-    case SYS_execve: case SYS_execveat: case SYS_rt_sigreturn: case SYS_getpid: case SYS_clock_gettime:
+    case SYS_exit: case SYS_exit_group:
+    case SYS_execve: case SYS_execveat: case SYS_rt_sigreturn: case SYS_getpid:
     case SYS_getcpu: case SYS_membarrier:
         return true;
     }
@@ -151,6 +151,13 @@ viahook(long nr, const long a[6], long *r)
     case SYS_dup2: *r = dup2((int)a[0], (int)a[1]); *r = *r < 0 ? -errno : *r; return true;
     case SYS_dup3: *r = dup3((int)a[0], (int)a[1], (int)a[2]); *r = *r < 0 ? -errno : *r; return true;
     case SYS_close_range: *r = close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]) < 0 ? -errno : 0; return true;
+    case SYS_sched_setaffinity: case SYS_sched_getaffinity: case SYS_sched_setscheduler: case SYS_sched_getscheduler:
+    case SYS_sched_setparam: case SYS_sched_getparam: case SYS_setpriority: case SYS_getpriority:
+        return affineraw(nr, a, r);
+    case SYS_fork: case SYS_vfork: case SYS_clone: case SYS_clone3: *r = forkraw(nr, a); return true;
+    case SYS_clock_gettime: *r = clock_gettime((clockid_t)a[0], (void *)a[1]); *r = *r < 0 ? -errno : 0; return true;
+    case SYS_getrusage: *r = getrusage((__rusage_who_t)a[0], (void *)a[1]); *r = *r < 0 ? -errno : 0; return true;
+    case SYS_timer_create: case SYS_timer_delete: *r = timerraw(nr, a); return true;
     case SYS_futex:
         if (!futex_ours((int)a[1]))
             return false;

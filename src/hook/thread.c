@@ -40,7 +40,7 @@ parseattr(const pthread_attr_t *attr, struct newthread *nt)
     void *lo = NULL;
     size_t size = 0;
 
-    *nt = (struct newthread){ dflt, pagesize, NULL, false };
+    *nt = (struct newthread){ dflt, pagesize, NULL, false, NULL };
     if (attr != NULL) {
         pthread_attr_getdetachstate(attr, &detach);
         pthread_attr_getstacksize(attr, &nt->stacksize);
@@ -55,12 +55,44 @@ parseattr(const pthread_attr_t *attr, struct newthread *nt)
     nt->stacksize = nt->stackaddr != NULL ? nt->stacksize : (nt->stacksize + pagesize - 1) & -pagesize;
 }
 
+/* How attr wants the thread scheduled, if not as its creator; false: as that. */
+static bool
+parsekattr(const pthread_attr_t *attr, struct kattr *k)
+{
+    struct sched_param param;
+    int inherit = PTHREAD_INHERIT_SCHED;
+    bool cpus = false;
+
+    k->has = 0;
+    k->size = sizeof k->cpus;
+    if (pthread_attr_getaffinity_np(attr, k->size, (cpu_set_t *)k->cpus) == 0)
+        for (size_t i = 0; i < k->size; i++)
+            cpus |= k->cpus[i] != 0xff; /* all of them: none was set */
+    if (cpus)
+        k->has |= KattrCpus;
+    pthread_attr_getinheritsched(attr, &inherit);
+    if (inherit == PTHREAD_EXPLICIT_SCHED && pthread_attr_getschedpolicy(attr, &k->policy) == 0 &&
+        pthread_attr_getschedparam(attr, &param) == 0 &&
+        (k->policy != SCHED_OTHER || param.sched_priority != 0 || curg->affine)) {
+        k->priority = param.sched_priority;
+        k->has |= KattrPolicy;
+    }
+    return k->has != 0;
+}
+
 static int
 create(pthread_t *th, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
     struct newthread nt;
+    struct kattr k;
+    int r;
 
     parseattr(attr, &nt);
+    if (attr != NULL && parsekattr(attr, &k)) {
+        if ((r = kattr_check(&k)) < 0)
+            return -r;
+        nt.kattr = &k;
+    }
     return -thread_create(th, &nt, fn, arg);
 }
 
@@ -275,90 +307,6 @@ pthread_cancel(pthread_t th)
         pokeg(gp);              /* if it is running, or in a system call */
     else if (parked)
         goready(gp);
-    return 0;
-}
-
-/* Scheduling attributes of a G: those of every new thread, which may be set again. */
-HOOK int
-pthread_getschedparam(pthread_t th, int *policy, struct sched_param *param)
-{
-    struct g *gp = isg(th) ? thread_of(th) : NULL;
-
-    if (gp == NULL || gp->ismain)
-        return real.pthread_getschedparam(th, policy, param);
-    *policy = SCHED_OTHER;
-    param->sched_priority = 0;
-    return 0;
-}
-
-static int
-setsched(int policy, int priority)
-{
-    if (policy == SCHED_OTHER)
-        return priority == 0 ? 0 : EINVAL;
-    return policy < 0 || policy > 6 ? EINVAL : ENOTSUP;
-}
-
-HOOK int
-pthread_setschedparam(pthread_t th, int policy, const struct sched_param *param)
-{
-    struct g *gp = isg(th) ? thread_of(th) : NULL;
-
-    if (gp == NULL || gp->ismain)
-        return real.pthread_setschedparam(th, policy, param);
-    return setsched(policy, param->sched_priority);
-}
-
-HOOK int
-pthread_setschedprio(pthread_t th, int priority)
-{
-    struct g *gp = isg(th) ? thread_of(th) : NULL;
-
-    if (gp == NULL || gp->ismain)
-        return real.pthread_setschedprio(th, priority);
-    return setsched(SCHED_OTHER, priority);
-}
-
-HOOK int
-pthread_getaffinity_np(pthread_t th, size_t size, cpu_set_t *set)
-{
-    struct g *gp = isg(th) ? thread_of(th) : NULL;
-    struct m *mp = gp != NULL ? gp->m : NULL;
-    long r;
-
-    if (gp == NULL || gp->ismain)
-        return real.pthread_getaffinity_np(th, size, set);
-    r = sys3(SYS_sched_getaffinity, gp == curg || mp == NULL ? 0 : load_rlx(&mp->tid), A(size), A(set));
-    if (r > 0 && (size_t)r < size)
-        memset((char *)set + r, 0, size - (size_t)r);
-    return r < 0 ? (int)-r : 0;
-}
-
-/* Which kernel thread the affinity of a G would be: see LIMITS in gossamer(7). For itself it is locked to
- * its M, whose affinity it then is. */
-HOOK int
-pthread_setaffinity_np(pthread_t th, size_t size, const cpu_set_t *set)
-{
-    struct g *gp = isg(th) ? thread_of(th) : NULL;
-
-    if (gp == NULL || (gp->ismain && gp != curg))
-        return real.pthread_setaffinity_np(th, size, set);
-    if (gp != curg)
-        return ENOTSUP;
-    affine();
-    return (int)-sys3(SYS_sched_setaffinity, 0, A(size), A(set));
-}
-
-/* A G has no CPU clock of its own: its M's, for itself that of whichever M it is on when it asks. */
-HOOK int
-pthread_getcpuclockid(pthread_t th, clockid_t *clock)
-{
-    struct g *gp = isg(th) ? thread_of(th) : NULL;
-    struct m *mp = gp != NULL ? gp->m : NULL;
-
-    if (gp == NULL)
-        return real.pthread_getcpuclockid(th, clock);
-    *clock = gp == curg || mp == NULL ? CLOCK_THREAD_CPUTIME_ID : (~load_rlx(&mp->tid) << 3 | 6);
     return 0;
 }
 

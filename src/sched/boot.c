@@ -110,6 +110,8 @@ adopt(void)
     gp->specused = true;        /* it may have set values before */
     gp->m = &m0;
     gp->timer.gp = gp;
+    cpureset(gp, clocknow(CLOCK_THREAD_CPUTIME_ID));
+    store_rlx(&m0.cpuseen, load_rlx(&gp->cpusampled));
     store_rlx(&gp->status, Grunning);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&gp->sigmask), 8);
     gp->urgblocked = gp->sigmask >> (SIGURG - 1) & 1;
@@ -150,6 +152,7 @@ procsinit(void)
             pidleput(&allp[i]);
     }
     m0.id = sched.mnext++;
+    sched.count.msmade = 1;
     m0.rnd = 2463534242u;
     store_rlx(&sched.allms, &m0);
     acquirep(&m0, &allp[0]);
@@ -158,6 +161,7 @@ procsinit(void)
     store_rlx(&allp[0].ngs, 1);
     allp[0].goid = allp[0].goidend = 0;
     sched.boottime = nanotime();
+    store_rlx(&sched.now, sched.boottime);
     if (procs.bad)
         print("gossamer: GOMAXPROCS=%s %s %d\n", env_get(environ, "GOMAXPROCS"),
               procs.bad == 2 ? "is too large, using" : "is not a number of CPUs, using", gomaxprocs);

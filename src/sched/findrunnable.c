@@ -44,6 +44,7 @@ pollnetwork(struct m *mp)
     if (!netpollused() || load_rlx(&sched.lastpoll) == 0)
         return NULL;
     netpoll(0, &list);
+    mp->count.pollwakes += (uint64_t)list.n;
     gp = glistpop(&list);
     if (gp == NULL)
         return NULL;
@@ -91,8 +92,10 @@ stealwork(struct m *mp)
             }
             if (load_rlx(&from->status) == Pidle)
                 continue;
-            if ((gp = runqsteal(mp->p, from, last)) != NULL)
+            if ((gp = runqsteal(mp->p, from, last)) != NULL) {
+                mp->count.steals++;
                 return gp;
+            }
         }
     }
     return NULL;
@@ -198,6 +201,7 @@ pollidle(struct m *mp, struct g **gpp)
     now = nanotime();
     netpoll(when == 0 ? -1 : when > now ? when - now : 0, &list);
     mp->blocked = false;
+    mp->count.pollwakes += (uint64_t)list.n;
     atomic_store(&sched.polluntil, 0);
     atomic_store(&sched.lastpoll, nanotime());
     if (!takeidlep(mp)) {

@@ -20,6 +20,7 @@ putcentral(struct g *list)
         lock(&sched.gflock);
         gp->schedlink = sched.gfree[gp->slot.class];
         sched.gfree[gp->slot.class] = gp;
+        sched.count.scavenged++;
         unlock(&sched.gflock);
     }
 }

@@ -207,6 +207,7 @@ mstart(void *arg)
     struct m *mp = arg;
 
     curm = mp;
+    mp->count.msmade++;
     rsequnregister();
     store_rlx(&mp->tid, (int)sys3(SYS_gettid, 0, 0, 0));
     mp->g0tp = thread_pointer();
@@ -404,6 +405,15 @@ unlockOSThread(struct g *gp)
     releasem(gp);
 }
 
+void
+lockforgood(struct g *gp)
+{
+    if (!gp->affine) {
+        gp->affine = true;
+        lockOSThread(gp);
+    }
+}
+
 /* The M's G has ended and had changed the state of the kernel thread: no other G may run on it. The
  * process's first thread has to stay, its end would make the process a zombie. */
 void
@@ -417,6 +427,8 @@ mexit(struct m *mp)
         for (;;)
             msleep(mp);
     curm = NULL;
+    mp->count.msended++;
+    store_rlx(&mp->tid, 0);
     lock(&sched.lock);
     mp->schedlink = sched.mdead;
     sched.mdead = mp;

@@ -106,6 +106,8 @@ lookaround(struct g *gp, void *ucontext)
     gp->locks++;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
     gp->nopreempt |= gp->lockedm != NULL || untouchable(gp, ucontext);
+    if (gp->nopreempt && gp->m->p != NULL && load_rlx(&gp->m->p->preempt))
+        gp->m->count.deferred++;
     gp->sigwork = true;
     unpin(gp);
     gp->nopreempt = outer;
@@ -153,6 +155,7 @@ preemptone(struct p *pp)
     struct g *gp;
 
     store_rlx(&pp->preempt, true);
+    sched.count.preempts++;
     if (mp == NULL)
         return;
     gp = *(struct g *volatile *)&mp->curg;

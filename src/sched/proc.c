@@ -80,9 +80,13 @@ enter(struct m *mp, struct g *gp)
     must(gp->lockedm == NULL || gp->lockedm == mp);
     gp->m = mp;
     mp->curg = gp;
+    gp->runs++;
+    mp->count.switches++;
     store_rlx(&gp->status, Grunning);
     if (unlikely(gp->sigmask != mp->sigmask || gp->altstack.ss_sp != mp->altsp))
         kernelstate(mp, gp);
+    if (unlikely(gp->cpuclock))
+        cpuon(gp);
 }
 
 /* The next G of this P if it can be had without leaving the G's stack; NULL sends us to g0, which
@@ -135,6 +139,10 @@ leave(struct m *mp, struct g *gp, enum prevop op)
         else if (gp->quick < 3)
             gp->quick++;
     }
+    if (op == PrevYield && unlikely(load_rlx(&mp->p->preempt)))
+        mp->count.preempted++;
+    if (unlikely(gp->cpuclock))
+        cpuoff(gp);
     mp->prev = gp;
     mp->prevop = op;
     next = schednext(mp, mp->p);
@@ -155,6 +163,7 @@ gopark(struct g *gp, enum waitreason why)
 
     if (load_acq(&gp->wake) < WakeUnpark) {
         gp->waitreason = (uint8_t)why;
+        gp->waitsince = load_rlx(&sched.now);
         store_rlx(&gp->status, Gwaiting);
         leave(mp, gp, PrevPark);
     }
@@ -207,6 +216,8 @@ regain(struct g *gp)
         return;
     store_rlx(&mp->lostp, LostNo);
     mp->p = NULL;
+    if (unlikely(gp->cpuclock))
+        cpuoff(gp);
     mp->prev = gp;
     mp->prevop = PrevGlobal;
     store_rlx(&gp->status, Grunnable);

@@ -119,6 +119,7 @@ void mexit(struct m *mp);                               /* g0; m0's does not ret
 int mclone(struct g *gp);                               /* hook; an M for gp, made from the calling one; 0 or -EAGAIN */
 void lockOSThread(struct g *gp);
 void unlockOSThread(struct g *gp);
+void lockforgood(struct g *gp);                         /* it changes what the kernel keeps per thread */
 void setmask(struct m *mp, uint64_t mask);              /* of the calling kernel thread */
 extern _Atomic uint64_t idlemask;                       /* the main G's mask */
 extern _Atomic bool masksused;                          /* some G has changed its mask: see m.c */
@@ -136,9 +137,18 @@ void entersyscall(struct g *gp);
 void entersyscallblock(struct g *gp);                   /* it will block: others first */
 void exitsyscall(struct g *gp);
 
+/* ---- cputime.c ---- */
+
+int64_t cputime(struct g *gp);                          /* ns of CPU that gp has had */
+void cpusample(int64_t now);                            /* sysmon */
+void cpureset(struct g *gp, int64_t ns);
+void cpuon(struct g *gp);                               /* g->cpuclock: it is switched in */
+void cpuoff(struct g *gp);                              /* out */
+
 /* ---- sysmon.c ---- */
 
 void *sysmon(void *unused);
+extern _Atomic int sysmontid;                           /* kernel thread id */
 void sysmonwake(void);                                  /* sched.lock held */
 
 /* ---- preempt.c ---- */
@@ -169,6 +179,8 @@ struct g *tlsnew(const struct slot *slot, int tid);     /* hook; NULL: no memory
 void tlsrenew(struct g *gp, int tid);                   /* hook */
 bool tlscancelable(const struct g *gp);
 bool tlsasync(const struct g *gp);
+char *tlsforeignblock(struct g *gp);                    /* the thread pointer of a block that no G uses */
+void tlsforeign(void);                                  /* on the foreign thread that has it */
 void tlsborrow(struct g *gp, int tid);                  /* for mutexes that the kernel knows the owner of */
 void tlsreturn(struct g *gp);
 void tlsownerdies(struct g *gp);

@@ -37,6 +37,7 @@ entersyscallblock(struct g *gp)
     store_rlx(&gp->status, Gsyscall);
     mp->oldp = pp;
     gp->insys = true;
+    mp->count.handoffs++;
     handoffp(releasep(mp));
     releasem(gp);
 }
@@ -80,6 +81,8 @@ exitsyscall(struct g *gp)
     }
     gp->insys = false;
     store_rlx(&gp->status, Grunnable);
+    if (unlikely(gp->cpuclock))
+        cpuoff(gp);
     mp->prev = gp;
     mp->prevop = PrevGlobal;
     mp->curg = NULL;

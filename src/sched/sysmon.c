@@ -22,6 +22,7 @@ enum { MS = 1000000, SLICE = 10 * MS, POLLAGE = 10 * MS };
 bool havemembarrier;            /* registered by boot, before there are threads: later it takes 10 ms */
 int64_t tracens;                /* GODEBUG=schedtrace, in ns; 0: off */
 bool tracedetail;
+_Atomic int sysmontid;
 
 static bool
 membarrier(int cmd)
@@ -81,6 +82,7 @@ takeunannounced(struct p *pp)
         return false;
     }
     pp->m = NULL;
+    sched.count.unannounced++;
     store_rel(&mp->lostp, LostTaken);
     handoffp(pp);
     return true;
@@ -130,6 +132,7 @@ retakeone(struct p *pp, int64_t now)
         if (atomic_compare_exchange_strong(&pp->status, &status, Pidle)) {
             atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
             pp->m = NULL;
+            sched.count.handoffs++;
             handoffp(pp);
             return true;
         }
@@ -147,6 +150,7 @@ pollnet(int64_t now)
         !atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
         return;
     netpoll(0, &list);
+    sched.count.pollwakes += (uint64_t)list.n;
     injectglist(&list);
 }
 
@@ -180,6 +184,7 @@ void
 sysmonwake(void)
 {
     store_rlx(&sched.sysmonwait, 0);
+    store_rlx(&sched.now, nanotime());  /* it has stood still */
     notewakeup(&sched.sysmonnote);
 }
 
@@ -206,6 +211,7 @@ sysmon(void *unused)
     int quiet = 0, asleepfor = 0;
 
     rsequnregister();
+    store_rlx(&sysmontid, (int)sys3(SYS_gettid, 0, 0, 0));
     netpollprivate();
     for (;;) {
         int64_t now;
@@ -223,7 +229,9 @@ sysmon(void *unused)
         if (asleepfor > 50 && deepsleep())
             quiet = asleepfor = 0;
         now = nanotime();
+        store_rlx(&sched.now, now);
         pollnet(now);
+        cpusample(now);
         for (int i = 0; i < gomaxprocs; i++)
             did |= retakeone(&allp[i], now);
         did |= helpidle(now);

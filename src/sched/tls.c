@@ -463,6 +463,24 @@ tlsasync(const struct g *gp)
     return gp->tp[gl.canceltype] == PTHREAD_CANCEL_ASYNCHRONOUS && tlscancelable(gp);
 }
 
+/* For a kernel thread that is nobody's G nor M but needs a thread block of its own. */
+char *
+tlsforeignblock(struct g *gp)
+{
+    ptrdiff_t self = (char *)&curg - thread_pointer(), tid = (char *)&curtid - thread_pointer();
+
+    *(struct g **)(gp->tp + self) = NULL;
+    *(int *)(gp->tp + tid) = 0;
+    return gp->tp;
+}
+
+void
+tlsforeign(void)
+{
+    *(int *)(thread_pointer() + gl.tid) = (int)sys3(SYS_gettid, 0, 0, 0);
+    gl.ctype_init();
+}
+
 /* gp is locked to its M and takes mutexes of which the kernel knows the owner: its block shows the
  * kernel's tid, and its robust list is the kernel thread's. */
 void

@@ -127,6 +127,7 @@ io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int
     unlock(&pd->lock);
     if (when != 0)
         timeradd(mp->p, &gp->timer, when);
+    gp->waiton = (uint32_t)fd;
     wake = gopark(gp, queue == 'r' ? WaitRead : WaitWrite);
     if (when != 0)
         timerdel(&gp->timer);

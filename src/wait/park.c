@@ -166,6 +166,7 @@ parkend(struct waiter *w, int64_t when, enum waitreason why)
     } else {
         if (when != 0)
             timeradd(gp->m->p, &gp->timer, when);
+        gp->waiton = (uintptr_t)w;
         wake = gopark(gp, why);
         if (when != 0)
             timerdel(&gp->timer);

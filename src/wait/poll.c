@@ -115,6 +115,7 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
         }
         if (when != 0)
             timeradd(gp->m->p, &gp->timer, when);
+        gp->waiton = n > 0 ? (uint64_t)(n - 1) << 32 | (uint32_t)want[0].fd : UINT32_MAX;
         wake = gopark(gp, WaitPoll);
         if (when != 0)
             timerdel(&gp->timer);

@@ -88,13 +88,20 @@ call(int sig, siginfo_t *info, void *uc)
 static bool
 elsewhere(struct g *gp, int sig, const siginfo_t *info)
 {
-    struct g *main = signal_main;
+    struct g *main = signal_main, *to;
 
     /* The kernel sends these two to the thread whose write failed, with the code of kill. */
     if (gp != NULL && (sig == SIGPIPE || sig == SIGXFSZ))
         return false;
     if (sig == SIGURG && gp != NULL && gp->urgblocked && !gp->sigdirect) {
         signal_send(gp, info);
+        return true;
+    }
+    if (main != NULL && (gp == NULL || !gp->sigdirect) && signal_timed(info, &to)) {
+        if (to == gp && gp != NULL)
+            return false;
+        if (to != NULL)
+            signal_send(to, info);
         return true;
     }
     if (gp == NULL && main != NULL && curm != NULL)

@@ -21,6 +21,16 @@ thread_of(pthread_t th)
     return gp != NULL && load_acq(&gp->status) != Gdead ? gp : NULL;
 }
 
+struct g *
+thread_bytid(int tid)
+{
+    struct g *gp = load_acq(&sched.allgs);
+
+    while (gp != NULL && (gp->tid != tid || load_rlx(&gp->status) == Gdead))
+        gp = gp->alllink;
+    return gp;
+}
+
 static void
 reap(struct m *mp, struct g *gp)
 {
@@ -66,6 +76,7 @@ finish(struct g *gp)
 {
     tlsexit(gp);
     signal_flush(gp);
+    kattr_drop(gp);
     if (unlikely(gp->locked > 0))
         unlockall(gp);
     if (unlikely(lastg(gp)))
@@ -173,6 +184,8 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     gp->wasready = false;
     gp->specused = false;
     gp->sigwork = false;
+    gp->kattr = NULL;
+    cpureset(gp, 0);
     gp->nopreempt = false;
     gp->urgblocked = me->urgblocked;
     gp->sigwait = 0;
@@ -197,6 +210,8 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
         releasem(me);
         return -EAGAIN;
     }
+    if (unlikely(nt->kattr != NULL))
+        kattr_leave(gp, nt->kattr);
     *th = (pthread_t)gp->tp;
     newproc(me, gp);
     return 0;

@@ -127,6 +127,7 @@ struct newthread {
     size_t stacksize, guardsize; /* bytes */
     void *stackaddr;            /* lowest address of the program's own stack, or NULL */
     bool detached;
+    const struct kattr *kattr;  /* how it shall be scheduled, or NULL */
 };
 
 int thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), void *arg);   /* hook */
@@ -134,6 +135,28 @@ int thread_join(pthread_t th, void **ret, bool try, int64_t when);  /* parks */
 int thread_detach(pthread_t th);
 _Noreturn void thread_exit(void *ret);
 struct g *thread_of(pthread_t th);      /* NULL: not one of ours, or gone */
+struct g *thread_bytid(int tid);        /* likewise, by what gettid() says there; looks at all of them */
+
+/* ---- kattr.c: what the kernel schedules a thread by ---- */
+
+enum { KattrCpus = 1, KattrPolicy = 2, KattrNice = 4 };
+
+struct kattr {
+    struct kattr *next;
+    unsigned has;               /* which of these */
+    size_t size;                /* bytes of cpus */
+    unsigned char cpus[1024 / 8];
+    int policy, priority, nice;
+};
+
+int kattr_set(struct g *gp, const struct kattr *k);     /* now, or as soon as gp runs; -errno as the kernel's */
+int kattr_check(const struct kattr *k);                 /* would it be granted to a new thread? -errno */
+int kattr_leave(struct g *gp, const struct kattr *k);   /* gp shall take it on by itself; -ENOMEM */
+/* What gp has yet to take on; returns the kernel thread (0: the calling one) that shows the rest. */
+int kattr_get(struct g *gp, struct kattr *k);
+void kattr_apply(struct g *gp);
+void kattr_drop(struct g *gp);
+void kattr_reset(void);         /* in a forked child */
 
 /* ---- signal.c ---- */
 
@@ -149,6 +172,7 @@ extern struct g *signal_main;           /* takes what is sent to the process */
 /* ---- sigqueue.c ---- */
 
 int signal_send(struct g *gp, const siginfo_t *info);
+bool signal_timed(const siginfo_t *info, struct g **to);        /* a timer's, for that G; NULL: it is gone */
 bool signal_process(const siginfo_t *info);
 void signal_deliver(struct g *gp);
 void signal_unblocked(struct g *gp);
@@ -156,6 +180,7 @@ uint64_t signal_pending(struct g *gp);
 bool signal_blocked(const struct g *gp, int sig);
 int signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts); /* signal or -errno */
 long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f); /* parks */
+bool signal_timer(int timer, int tid);  /* what it sends is for tid; 0: no longer; false: no room */
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */
 void signal_reset(void);        /* in a forked child */
 void signal_resetactions(void);
