@@ -63,7 +63,7 @@
     X(socket) X(socketpair) X(pipe) X(pipe2) X(dup) X(setsockopt) X(open) X(open64) X(openat) X(openat64) \
     X(epoll_create) X(epoll_create1) X(eventfd) X(timerfd_create) X(signalfd) X(inotify_init) X(inotify_init1) \
     X(memfd_create) \
-    X(sigprocmask) X(pthread_sigmask) X(sigaltstack) X(sigaction) X(signal) X(raise) X(sigsuspend) X(sigpending) X(siglongjmp) X(longjmp) X(_longjmp) \
+    X(sigprocmask) X(pthread_sigmask) X(sigaltstack) X(sigaction) X(signal) X(raise) X(sigqueue) X(sigsuspend) X(sigpending) X(siglongjmp) X(longjmp) X(_longjmp) \
     X(swapcontext) X(setcontext) X(prctl) X(sched_setaffinity) X(sched_getaffinity) X(sched_setscheduler) X(sched_setparam) \
     X(clock_gettime) X(clock_getres) X(getrusage) X(timer_create) X(timer_delete) \
     X(sched_getscheduler) X(sched_getparam) X(getpriority) \

@@ -110,13 +110,14 @@ ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *s
 {
     int64_t ns;
     struct timespec copy;
+    sigset_t own;
 
     if (unlikely(!active))
         return real.ppoll(fds, n, ts, set);
     cancelpoint();
     if (badspec(ts))
         return (int)sysret(-EINVAL);
-    if (set != NULL) {
+    if ((set = signal_callmask(set, &own)) != NULL) {
         if (ts != NULL)
             copy = *ts;
         return (int)sysret(interruptedl(
@@ -168,7 +169,8 @@ HOOK int
 pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex, const struct timespec *ts, const sigset_t *set)
 {
     struct timespec copy;
-    struct { const sigset_t *set; size_t size; } data = { set, 8 };
+    sigset_t own;
+    struct { const sigset_t *set; size_t size; } data = { signal_callmask(set, &own), 8 };
     int64_t ns;
 
     if (unlikely(!active))
@@ -179,7 +181,7 @@ pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex, const struct timespec *ts, co
     if (set != NULL) {
         if (ts != NULL)
             copy = *ts;
-        return (int)sysret(interruptedl(signal_maskedcall(set, SYS_pselect6, n, A(rd), A(wr), A(ex),
+        return (int)sysret(interruptedl(signal_maskedcall(data.set, SYS_pselect6, n, A(rd), A(wr), A(ex),
                                                    ts != NULL ? A(&copy) : 0, A(&data))));
     }
     ns = spec(ts);
@@ -189,18 +191,24 @@ pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex, const struct timespec *ts, co
 HOOK int
 epoll_pwait(int fd, struct epoll_event *ev, int n, int ms, const sigset_t *set)
 {
+    sigset_t own;
+
     if (unlikely(!active))
         return real.epoll_pwait(fd, ev, n, ms, set);
     cancelpoint();
+    set = signal_callmask(set, &own);
     return (int)sysret(interruptedl(signal_maskedcall(set, SYS_epoll_pwait, fd, A(ev), n, ms, A(set), 8)));
 }
 
 HOOK int
 epoll_pwait2(int fd, struct epoll_event *ev, int n, const struct timespec *ts, const sigset_t *set)
 {
+    sigset_t own;
+
     if (unlikely(!active))
         return real.epoll_pwait2(fd, ev, n, ts, set);
     cancelpoint();
+    set = signal_callmask(set, &own);
     return (int)sysret(interruptedl(signal_maskedcall(set, SYS_epoll_pwait2, fd, A(ev), n, A(ts), A(set), 8)));
 }
 

@@ -192,11 +192,13 @@ sigwait(const sigset_t *restrict set, int *restrict sig)
 HOOK int
 sigsuspend(const sigset_t *set)
 {
+    sigset_t own;
     long r;
 
     if (!active)
         return real.sigsuspend(set);
     cancelpoint();
+    set = signal_callmask(set, &own);
     r = signal_maskedcall(set, SYS_rt_sigsuspend, A(set), 8, 0, 0, 0, 0);
     cancelpoint();
     return (int)sysret(r);
@@ -290,19 +292,41 @@ raise(int sig)
     return r == 0 ? 0 : (int)sysret(-r);
 }
 
-/* To the own process, from main: Linux prefers the main thread, and the handler has run on return. The
- * kernel knows only which kernel thread is the main one. */
+/* To the own process. Linux prefers the main thread, and then the handler has run on return if that is the
+ * sender; the kernel knows only which kernel thread is the main one. POSIX wants it to have run also if
+ * nobody but the sender takes the signal. False: the kernel shall do it. */
+static bool
+toself(pid_t pid, int sig, int code, const union sigval *value, int *r)
+{
+    struct g *gp = getg(), *main = signal_main;
+    siginfo_t info;
+
+    if (gp == NULL || sig <= 0 || sig >= _NSIG || sig == 32 || sig == 33 || pid != (pid_t)sys3(SYS_getpid, 0, 0, 0))
+        return false;
+    if (signal_blocked(gp, sig) ||
+        (gp != main && load_rlx(&main->status) != Gdead && !signal_blocked(main, sig)))
+        return false;
+    fillinfo(&info, sig, code);
+    if (value != NULL)
+        info.si_value = *value;
+    *r = (int)sysret(-sendinfo(gp, &info));
+    return true;
+}
+
 HOOK int
 kill(pid_t pid, int sig)
 {
-    struct g *gp = getg();
-    siginfo_t info;
+    int r;
 
-    if (gp == NULL || gp != signal_main || sig <= 0 || sig >= _NSIG || sig == 32 || sig == 33 ||
-        pid != (pid_t)sys3(SYS_getpid, 0, 0, 0) || signal_blocked(gp, sig))
-        return (int)sysret(sys3(SYS_kill, pid, sig, 0));
-    fillinfo(&info, sig, SI_USER);
-    return (int)sysret(-sendinfo(gp, &info));
+    return toself(pid, sig, SI_USER, NULL, &r) ? r : (int)sysret(sys3(SYS_kill, pid, sig, 0));
+}
+
+HOOK int
+sigqueue(pid_t pid, int sig, const union sigval value)
+{
+    int r;
+
+    return active && toself(pid, sig, SI_QUEUE, &value, &r) ? r : real.sigqueue(pid, sig, value);
 }
 
 /* tids of Gs mean nothing to the kernel. */

@@ -40,7 +40,7 @@ parseattr(const pthread_attr_t *attr, struct newthread *nt)
     void *lo = NULL;
     size_t size = 0;
 
-    *nt = (struct newthread){ dflt, pagesize, NULL, false, NULL };
+    *nt = (struct newthread){ dflt, pagesize, NULL, false, NULL, NULL };
     if (attr != NULL) {
         pthread_attr_getdetachstate(attr, &detach);
         pthread_attr_getstacksize(attr, &nt->stacksize);
@@ -85,9 +85,12 @@ create(pthread_t *th, const pthread_attr_t *attr, void *(*fn)(void *), void *arg
 {
     struct newthread nt;
     struct kattr k;
+    sigset_t mask;
     int r;
 
     parseattr(attr, &nt);
+    if (attr != NULL && pthread_attr_getsigmask_np(attr, &mask) == 0)
+        nt.sigmask = &mask;
     if (attr != NULL && parsekattr(attr, &k)) {
         if ((r = kattr_check(&k)) < 0)
             return -r;
@@ -303,6 +306,8 @@ pthread_cancel(pthread_t th)
     store_rel(&gp->canceled, true);
     if (gp == curg || !tlscancelable(gp))
         return 0;
+    gp->sigwork = true;         /* it is to look up from whatever it is at: see io_syscall */
+    atomic_thread_fence(memory_order_seq_cst);
     if (!gclaim(&gp->wake, WakeCancel, &parked))
         pokeg(gp);              /* if it is running, or in a system call */
     else if (parked)

@@ -122,7 +122,7 @@ adopt(void)
         memset(&gp->altstack, 0, sizeof gp->altstack);
     m0.altsp = gp->altstack.ss_sp;
     m0.sigmask = gp->sigmask;
-    store_rlx(&idlemask, gp->sigmask);
+    maskinit(gp->sigmask);
     store_rlx(&masksused, gp->sigmask != 0);    /* new Ms do not have it */
     m0.curg = gp;
     m0.robust = tlsrobust();
@@ -195,7 +195,7 @@ start(void)
     notewakeup(&sched.newmnote);
     store_rel((_Atomic int *)&active, 1);
     if (load_rlx(&masksused))
-        masksync(curg);
+        masksync();
     return 0;
 }
 
@@ -263,6 +263,7 @@ bootchild(void)
     memset(&sigm, 0, sizeof sigm);
     sigm.blocked = true;
     store_rlx(&masksused, false);
+    maskreset();
     store_rlx(&bootlock.key, 0);
     if (gp != NULL)
         gp->insys = false;

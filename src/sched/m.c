@@ -229,14 +229,22 @@ mstart(void *arg)
 /* ---- signals of an M that runs no G ----
  *
  * As long as no G changes its mask, all have the same one, and an idle M may take any signal for the process.
- * After that an idle M must not take what every G blocks, and whoever blocks a signal relies on that
- * at once. So Ms without a G then block everything, and one thread, the template thread, stands in for
- * them: its mask is main's, and is brought up to date before main's pthread_sigmask returns.
+ * After that an idle M must not take what every G blocks. So Ms without a G then block everything, and one
+ * thread, the template thread, stands in for them: it takes what any G has open, and hands it to that G.
+ *
+ * What a G blocks is closed there before its pthread_sigmask returns: even a moment later the default action
+ * of a signal that all block might end the process. What a G opens is open in its own M at once; for the
+ * time that it is parked sysmon opens it in the template thread, some milliseconds later. So a thread that
+ * blocks and unblocks all the time costs the handshake with the template thread a hundred times a second,
+ * not each time.
  */
 
 _Atomic uint64_t idlemask;
+static _Atomic uint64_t nextmask;       /* what sysmon is about to make it */
 _Atomic bool masksused;
+_Atomic bool maskstale;
 struct m sigm = { .blocked = true };
+static struct lock masklock;            /* idlemask, nextmask */
 static _Atomic uint32_t maskseq;        /* requests to sigm, and below what it has done */
 static _Atomic uint32_t maskdone;
 
@@ -276,12 +284,63 @@ maskpoked(struct m *mp)
     return mp->sigmask;
 }
 
+/* gp's mask is new, in the kernel too. Pinned. */
 void
-masksync(struct g *gp)
+maskchanged(const struct g *gp)
+{
+    uint64_t new = gp->sigmask;
+
+    atomic_thread_fence(memory_order_seq_cst);  /* the G's mask, then nextmask; maskrelax the other way round */
+    if (~new & load_rlx(&idlemask))
+        store_rlx(&maskstale, true);
+    if (likely((new & ~(load_rlx(&idlemask) & load_rlx(&nextmask))) == 0))
+        return;
+    lock(&masklock);
+    store_rlx(&idlemask, load_rlx(&idlemask) | new);
+    store_rlx(&nextmask, load_rlx(&idlemask));
+    unlock(&masklock);
+    masksync();
+    store_rlx(&maskstale, true);        /* others may have it open */
+}
+
+static uint64_t
+allblock(void)
+{
+    uint64_t mask = ~UINT64_C(0);
+
+    for (struct g *gp = load_acq(&sched.allgs); gp != NULL; gp = gp->alllink)
+        if (load_rlx(&gp->status) != Gdead)
+            mask &= *(volatile uint64_t *)&gp->sigmask;
+    return mask;
+}
+
+/* sysmon: brings idlemask up to what every G blocks. A G that blocks more while we look sees nextmask, or we
+ * see its mask when we look again; template thread sees neither before it is certain. */
+void
+maskrelax(int64_t now)
+{
+    static int64_t next;
+    int64_t took;
+
+    if (likely(!load_rlx(&maskstale)) || now < next)
+        return;
+    store_rlx(&maskstale, false);
+    lock(&masklock);
+    store_rlx(&nextmask, allblock());
+    atomic_thread_fence(memory_order_seq_cst);
+    store_rlx(&idlemask, load_rlx(&nextmask) | allblock());
+    store_rlx(&nextmask, load_rlx(&idlemask));
+    unlock(&masklock);
+    pokem(&sigm);
+    took = nanotime() - now;
+    next = now + (took * 20 > 10000000 ? took * 20 : 10000000);
+}
+
+void
+masksync(void)
 {
     uint32_t seq, done;
 
-    store_rlx(&idlemask, gp->ismain ? gp->sigmask : load_rlx(&idlemask));
     seq = atomic_fetch_add(&maskseq, 1) + 1;
     pokem(&sigm);
     while ((int32_t)((done = load_acq(&maskdone)) - seq) < 0)
@@ -289,11 +348,11 @@ masksync(struct g *gp)
 }
 
 void
-masksfirst(struct g *gp)
+masksfirst(void)
 {
     if (atomic_exchange(&masksused, true))
         return;
-    masksync(gp);
+    masksync();
     for (struct m *mp = load_acq(&sched.allms); mp != NULL; mp = mp->alllink)
         for (int i = 0; i < 1000 && *(volatile bool *)&mp->blocked &&
                         *(volatile uint64_t *)&mp->sigmask != G0MASK; i++) {
@@ -301,6 +360,21 @@ masksfirst(struct g *gp)
                 pokem(mp);
             sys_sleep(20000);   /* asleep or about to wake; awake, it looks for itself */
         }
+}
+
+void
+maskinit(uint64_t mask)
+{
+    store_rlx(&idlemask, mask);
+    store_rlx(&nextmask, mask);
+}
+
+void
+maskreset(void)
+{
+    store_rlx(&masklock.key, 0);
+    store_rlx(&maskstale, false);
+    maskinit(0);
 }
 
 /* The template thread has done its work, during which it blocks all: signals may come to it again. With

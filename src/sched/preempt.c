@@ -5,7 +5,8 @@
  * M runs the G again returns through that frame. It must not be done where the G is a bystander of
  * something it cannot leave half done: pinned in the runtime, in libc and the dynamic loader (their internal locks
  * are the kernel's business, a waiter would block its M), in the vDSO (which may restart by its program
- * counter), and on an alternate signal stack. There pp->preempt stays set, and the next way through the runtime
+ * counter), on an alternate signal stack, and anywhere in our own code, which may be the end of a handler of ours
+ * that stands on top of one of these. There pp->preempt stays set, and the next way through the runtime
  * honours it.
  *
  * A SIGURG that sysmon did not send is the program's (preemptother). The handler runs with SIGURG blocked:
@@ -76,23 +77,27 @@ untouchable(struct g *gp, const void *ucontext)
     const ucontext_t *uc = ucontext;
     uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP], sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
 
+    if (pc >= own.lo && pc < own.hi)
+        return true;
     for (int i = 0; i < nranges; i++)
         if (pc >= ranges[i].lo && pc < ranges[i].hi)
             return true;
     return gp->altstack.ss_sp != NULL && sp - (uintptr_t)gp->altstack.ss_sp < gp->altstack.ss_size;
 }
 
-/* The G is to be cancelled, or has a signal queued, and is in the kernel, in a call that the kernel is about to start again after
- * this handler, or has not begun yet: it shall return -EINTR instead. */
+/* The G is to be cancelled, or has a signal queued, and is in a call of io_syscall's, which has not begun yet, or
+ * which the kernel is about to start again after this handler: it shall return -EINTR instead. No other
+ * call: libc's own (a priority-inheriting lock) do not expect EINTR. */
 static void
 breakcall(ucontext_t *uc)
 {
     const uint8_t *pc = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
 
-    /* Only a call of ours: libc's own (a priority-inheriting lock) do not expect EINTR. */
-    if ((uintptr_t)pc >= own.lo && (uintptr_t)pc < own.hi && pc[0] == 0x0f && pc[1] == 0x05) {  /* syscall */
+    if (pc == sys6_call) {
         uc->uc_mcontext.gregs[REG_RIP] += 2;
         uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
+    } else if (pc >= sys6_begin && pc < sys6_call) {
+        uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)sys6_not;
     }
 }
 
@@ -111,7 +116,7 @@ lookaround(struct g *gp, void *ucontext)
     gp->sigwork = true;
     unpin(gp);
     gp->nopreempt = outer;
-    if (load_rlx(&gp->canceled) && preemptcancel != NULL)
+    if (cancelnow(gp) && preemptcancel != NULL)
         preemptcancel(gp);
 }
 
@@ -138,7 +143,7 @@ onurg(int sig, siginfo_t *info, void *ucontext)
             memcpy(&((ucontext_t *)ucontext)->uc_sigmask, &mask, sizeof mask);
         }
     } else if (gp->insys) {
-        if (gp->sigwork || (load_rlx(&gp->canceled) && tlscancelable(gp)))
+        if (gp->sigwork || cancelnow(gp))
             breakcall(ucontext);
     } else if (gp->locks == 0) {
         lookaround(gp, ucontext);

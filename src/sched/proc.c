@@ -31,7 +31,7 @@ breaksoff(struct g *gp)
     bool parked, point = gp->waitreason != WaitMutex && gp->waitreason != WaitRwlock &&
                          gp->waitreason != WaitBarrier && gp->waitreason != WaitOnce;
 
-    if (!gp->sigwork && (!point || !tlscancelable(gp)))
+    if (!gp->sigwork && (!point || !cancelnow(gp)))
         return false;
     return gclaim(&gp->wake, WakeSignal, &parked) && parked;
 }

@@ -121,12 +121,17 @@ void lockOSThread(struct g *gp);
 void unlockOSThread(struct g *gp);
 void lockforgood(struct g *gp);                         /* it changes what the kernel keeps per thread */
 void setmask(struct m *mp, uint64_t mask);              /* of the calling kernel thread */
-extern _Atomic uint64_t idlemask;                       /* the main G's mask */
+extern _Atomic uint64_t idlemask;                       /* what every G blocks, or more: maskstale */
+extern _Atomic bool maskstale;
 extern _Atomic bool masksused;                          /* some G has changed its mask: see m.c */
 extern struct m sigm;                                   /* the template thread, which takes signals for idle Ms */
-void masksfirst(struct g *gp);                          /* pinned; a mask changes for the first time */
+void masksfirst(void);                                  /* pinned; a mask changes for the first time */
 uint64_t maskpoked(struct m *mp);                       /* in a signal handler of an M without a G */
-void masksync(struct g *gp);                            /* pinned; main's mask has changed */
+void maskchanged(const struct g *gp);                   /* pinned; gp has another mask */
+void maskrelax(int64_t now);                            /* sysmon */
+void maskinit(uint64_t mask);
+void maskreset(void);                                   /* in a forked child */
+void masksync(void);                                    /* pinned; waits until idlemask is in force */
 void kernelstate(struct m *mp, struct g *gp);           /* mask and alternate stack of gp */
 
 /* ---- syscall.c ---- */
@@ -179,6 +184,14 @@ struct g *tlsnew(const struct slot *slot, int tid);     /* hook; NULL: no memory
 void tlsrenew(struct g *gp, int tid);                   /* hook */
 bool tlscancelable(const struct g *gp);
 bool tlsasync(const struct g *gp);
+
+/* gp was cancelled and may act on it: it has not disabled it, and is not about to end already. */
+static inline bool
+cancelnow(const struct g *gp)
+{
+    return unlikely(load_rlx(&gp->canceled)) && tlscancelable(gp);
+}
+
 char *tlsforeignblock(struct g *gp);                    /* the thread pointer of a block that no G uses */
 void tlsforeign(void);                                  /* on the foreign thread that has it */
 void tlsborrow(struct g *gp, int tid);                  /* for mutexes that the kernel knows the owner of */

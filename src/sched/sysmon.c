@@ -193,7 +193,7 @@ static bool
 deepsleep(void)
 {
     lock(&sched.lock);
-    if (load_rlx(&sched.npidle) != gomaxprocs || tracens != 0) {
+    if (load_rlx(&sched.npidle) != gomaxprocs || tracens != 0 || load_rlx(&maskstale)) {
         unlock(&sched.lock);
         return false;
     }
@@ -232,6 +232,7 @@ sysmon(void *unused)
         store_rlx(&sched.now, now);
         pollnet(now);
         cpusample(now);
+        maskrelax(now);
         for (int i = 0; i < gomaxprocs; i++)
             did |= retakeone(&allp[i], now);
         did |= helpidle(now);

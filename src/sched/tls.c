@@ -441,12 +441,17 @@ tlsstack(struct g *gp)
     }
 }
 
+/* In cancelhandling, in all versions: the thread has begun to end (EXITING_BIT). */
+enum { Exiting = 1 << 4 };
+
 /* Deferred cancellation may act on gp where it waits: enabled, and not asked for asynchronously. */
 bool
 tlscancelable(const struct g *gp)
 {
     int bits = *(int *)(gp->tp + gl.cancelhandling);
 
+    if (bits & Exiting)
+        return false;           /* it unwinds: its cleanup handlers may wait */
     if (gl.cancelstate - gl.cancelhandling < sizeof bits)       /* a bit of cancelhandling, before 2.36 */
         return (bits & 1) == 0;
     return gp->tp[gl.cancelstate] == PTHREAD_CANCEL_ENABLE;
@@ -458,6 +463,8 @@ tlsasync(const struct g *gp)
 {
     int bits = *(int *)(gp->tp + gl.cancelhandling);
 
+    if (bits & Exiting)
+        return false;
     if (gl.canceltype - gl.cancelhandling < sizeof bits)
         return (bits & 3) == 2;
     return gp->tp[gl.canceltype] == PTHREAD_CANCEL_ASYNCHRONOUS && tlscancelable(gp);

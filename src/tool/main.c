@@ -7,6 +7,7 @@
 #include "tool.h"
 
 #include "base/env.h"
+#include "inspect.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -34,10 +35,23 @@ static const struct {
     { "check", check },
 };
 
+/* These look into a process; they have options of their own. */
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} inspectors[] = {
+    { "profile", profile_main },
+    { "ps", ps_main },
+    { "stacks", stacks_main },
+    { "top", top_main },
+};
+
 static const char usage[] =
 "usage: gossamer [options] [--] PROGRAM [ARGS...]\n"
 "       gossamer [options] check PROGRAM\n"
-"Run a pthread program on goroutine-like threads, or say whether it would.\n"
+"       gossamer ps|stacks|profile|top [options] PID\n"
+"Run a pthread program on goroutine-like threads, say whether it would, or\n"
+"look into one that does.\n"
 "\n"
 "  -p N                   run on N processors (sets GOMAXPROCS)\n"
 "  -s SIZE                stack size of a thread, as 256K or 1M\n"
@@ -47,7 +61,14 @@ static const char usage[] =
 "      --require          exit with 125 rather than run on native threads\n"
 "  -q                     no line when it runs on native threads\n"
 "      --help             print this\n"
-"      --version          print the version\n";
+"      --version          print the version\n"
+"\n"
+"Commands (each has its own --help; \"gossamer -- ps\" runs a program ps):\n"
+"  check PROGRAM          would it run on Gs?\n"
+"  ps PID                 what each G of a process does\n"
+"  stacks PID             the stack of each G, as Go prints them; also of a core\n"
+"  profile PID            where the Gs wait or compute: folded, pprof, SVG\n"
+"  top PID                the scheduler and the busiest Gs, live\n";
 
 void
 complain(const char *fmt, ...)
@@ -62,14 +83,21 @@ complain(const char *fmt, ...)
     fprintf(stderr, "gossamer: %s\n", line);
 }
 
-static int
-print(const char *text)
+int
+flushed(void)
 {
-    if (fputs(text, stdout) == EOF || fflush(stdout) == EOF) {
+    if (ferror(stdout) || fflush(stdout) == EOF) {
         complain("standard output: %s", strerror(errno));
         return EXIT_OWN;
     }
     return 0;
+}
+
+int
+print(const char *text)
+{
+    fputs(text, stdout);
+    return flushed();
 }
 
 static bool
@@ -128,6 +156,22 @@ badoption(char **argv, int c)
         complain("unknown option %s (try --help)", argv[optind - 1]);
 }
 
+int
+badusage(const char *command, char **argv, int c)
+{
+    char last[128];
+
+    if (optopt > 0 && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0)
+        snprintf(last, sizeof last, "-%c", optopt);
+    else
+        snprintf(last, sizeof last, "%s", argv[optind - 1]);
+    if (c == ':')
+        complain("%s: %s needs a value (try gossamer %s --help)", command, last, command);
+    else
+        complain("%s: unknown option %s (try gossamer %s --help)", command, last, command);
+    return EXIT_OWN;
+}
+
 /* Options up to the first operand; -1, or the status to exit with. */
 static int
 parse(struct options *opt, int argc, char **argv)
@@ -154,6 +198,25 @@ parse(struct options *opt, int argc, char **argv)
     return -1;
 }
 
+/* Runs the inspector that the operand names; -1: it names none. */
+static int
+inspect(int argc, char **argv)
+{
+    int at = optind;
+
+    for (size_t i = 0; i < sizeof inspectors / sizeof inspectors[0]; i++) {
+        if (strcmp(argv[at], inspectors[i].name) != 0)
+            continue;
+        if (at != 1) {
+            complain("%s: its options come behind it (-- %s would be a program)", argv[at], argv[at]);
+            return EXIT_OWN;
+        }
+        optind = 0;             /* another list */
+        return inspectors[i].run(argc - at, argv + at);
+    }
+    return -1;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -161,6 +224,8 @@ main(int argc, char **argv)
     int status = parse(&opt, argc, argv);
 
     if (status >= 0)
+        return status;
+    if (optind < argc && strcmp(argv[optind - 1], "--") != 0 && (status = inspect(argc, argv)) >= 0)
         return status;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (optind == argc || strcmp(argv[optind - 1], "--") == 0 ||

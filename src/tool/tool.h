@@ -62,5 +62,10 @@ bool scriptinterp(struct verdict *v, const char *head, size_t n, char *next,
 
 /* main.c: "gossamer: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The status for the end: 0, or EXIT_OWN when standard output could not be written. */
+int flushed(void);
+int print(const char *text);
+/* What getopt_long did not like; EXIT_OWN. */
+int badusage(const char *command, char **argv, int c);
 
 #endif

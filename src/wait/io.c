@@ -61,7 +61,7 @@ raw(struct call *c)
 static bool
 goeson(struct g *gp, long nr)
 {
-    if (load_rlx(&gp->canceled) || nr == SYS_rt_sigtimedwait)
+    if (cancelnow(gp) || nr == SYS_rt_sigtimedwait)
         return false;           /* the latter looks at its queue first */
     if (!gp->sigran)
         return true;
@@ -80,25 +80,23 @@ long
 io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f)
 {
     struct g *gp = getg();
-    long r = 0;
-    bool made;
+    long r;
 
     if (gp == NULL)
         return sys6(nr, a, b, c, d, e, f);
     signal_begin(gp);
     do {
+        if (cancelnow(gp))
+            return -EINTR;
         if (blocks)
             entersyscallblock(gp);
         else
             entersyscall(gp);
-        /* A signal that was queued just before insys was set would come too late: handle it first. */
-        made = likely(!gp->sigwork);
-        if (made)
-            r = sys6(nr, a, b, c, d, e, f);
+        /* What was queued for us before the kernel could be interrupted is handled first; whoever queues it
+         * sets sigwork, and then pokes us: see breakcall. */
+        r = sys6_unless(&gp->sigwork, nr, a, b, c, d, e, f);
         exitsyscall(gp);        /* handlers of what is queued run in here */
-        if (unlikely(!made))
-            r = load_rlx(&gp->canceled) ? -EINTR : 0;
-    } while (unlikely((!made && r == 0) || (r == -EINTR && goeson(gp, nr))));
+    } while (unlikely(r == NOTMADE || (r == -EINTR && goeson(gp, nr))));
     return r;
 }
 

@@ -25,7 +25,8 @@ __attribute__((visibility("default"), used)) const struct gossamer_layout gossam
         .lockedm = AT(g, lockedm), .start = AT(g, start), .joining = AT(g, joining), .stklo = AT(g, stklo),
         .stkhi = AT(g, stkhi), .goid = AT(g, goid), .tid = AT(g, tid), .status = AT(g, status),
         .waitreason = AT(g, waitreason), .waiton = AT(g, waiton), .waitsince = AT(g, waitsince),
-        .timerwhen = AT(g, timer.when), .runs = AT(g, runs), .name = AT(g, name),
+        .timerwhen = AT(g, timer.when), .runs = AT(g, runs),
+        .cpusampled = AT(g, cpusampled), .cpuexact = AT(g, cpuexact), .name = AT(g, name),
     },
     .waiter = { .addr = AT(waiter, addr), .requeued = AT(waiter, requeued) },
     .m = {

@@ -121,7 +121,7 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
             timerdel(&gp->timer);
         leavequeues(w, n);
         releasem(gp);
-        if ((wake == WakeSignal || wake == WakeCancel) && (gp->sigran || load_rlx(&gp->canceled)))
+        if ((wake == WakeSignal || wake == WakeCancel) && (gp->sigran || cancelnow(gp)))
             return -EINTR;
         expired = wake == WakeTimeout;
     }

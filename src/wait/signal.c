@@ -86,7 +86,7 @@ call(int sig, siginfo_t *info, void *uc)
 
 /* A signal for the process, on an M that is not main's: main takes it unless it blocks it. */
 static bool
-elsewhere(struct g *gp, int sig, const siginfo_t *info)
+elsewhere(struct g *gp, int sig, const siginfo_t *info, ucontext_t *uc)
 {
     struct g *main = signal_main, *to;
 
@@ -105,7 +105,7 @@ elsewhere(struct g *gp, int sig, const siginfo_t *info)
         return true;
     }
     if (gp == NULL && main != NULL && curm != NULL)
-        return signal_process(info);    /* on g0: nobody's handler may run here */
+        return signal_process(info, (uint64_t *)(void *)&uc->uc_sigmask);      /* nobody's handler may run here */
     if (info->si_code == SI_TKILL || main == NULL || gp == main || (gp != NULL && gp->sigdirect) ||
         load_rlx(&main->status) == Gdead || (main->sigmask >> (sig - 1) & 1) != 0)
         return false;
@@ -136,7 +136,7 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
         /* Pinned: the kernel's mask is not the one that we know the G to have, no other may run now. */
         if (gp != NULL)
             gp->locks++;
-        gone = elsewhere(gp, sig, info);
+        gone = elsewhere(gp, sig, info, uc);
         if (gp != NULL)
             gp->locks--;
         if (gone) {
@@ -265,9 +265,8 @@ signal_mask(int how, const sigset_t *set, sigset_t *old)
         if (new != gp->sigmask) {
             gp->sigmask = new;
             setmask(gp->m, new);
-            masksfirst(gp);
-            if (gp->ismain)
-                masksync(gp);
+            masksfirst();
+            maskchanged(gp);
         }
         signal_unblocked(gp);
         releasem(gp);
@@ -275,6 +274,35 @@ signal_mask(int how, const sigset_t *set, sigset_t *old)
     if (old != NULL)
         memcpy(old, &now, sizeof now);
     return 0;
+}
+
+void
+signal_maskfor(struct g *gp, const sigset_t *set)
+{
+    struct g *me = pin();
+    uint64_t mask;
+
+    memcpy(&mask, set, sizeof mask);
+    gp->urgblocked = mask >> Urg & 1;
+    gp->sigmask = mask & ~(UNBLOCKABLE | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
+    masksfirst();
+    maskchanged(gp);
+    unpin(me);
+}
+
+void
+signal_closing(struct g *gp)
+{
+    uint64_t mains = load_rlx(&signal_main->status) == Gdead ? ~UNBLOCKABLE : signal_main->sigmask;
+    uint64_t last = mains & ~gp->sigmask & ~load_rlx(&idlemask);
+
+    if (last == 0)
+        return;                 /* main takes what gp does, or nobody has to be told */
+    acquirem(gp);
+    gp->sigmask |= last;
+    setmask(gp->m, gp->sigmask);
+    maskchanged(gp);
+    releasem(gp);
 }
 
 int
@@ -319,7 +347,7 @@ signal_begin(struct g *gp)
 bool
 signal_restarts(struct g *gp, bool timed)
 {
-    return !load_rlx(&gp->canceled) && (!gp->sigran || (!timed && !gp->sigintr));
+    return !cancelnow(gp) && (!gp->sigran || (!timed && !gp->sigintr));
 }
 
 void

@@ -127,19 +127,28 @@ signal_send(struct g *gp, const siginfo_t *info)
     return 0;
 }
 
-/* A signal for the process came to an M that runs no G: to a G that waits for it or does not block it, else
- * it is kept, with what main has, for whoever waits for it or unblocks it first. */
+/* A signal for the process came to a thread that runs no G: to a G that waits for it or does not block it. If
+ * there is none, this thread does so from now on (*mask: its own when the handler returns), and the
+ * signal is sent once more, to stay pending. */
 bool
-signal_process(const siginfo_t *info)
+signal_process(const siginfo_t *info, uint64_t *mask)
 {
     uint64_t b = bit(info->si_signo);
     struct g *gp = signal_main;
 
-    if (load_rlx(&gp->status) == Gdead || ((maskof(gp) & b) != 0 && (gp->sigwait & b) == 0))
-        for (struct g *other = load_acq(&sched.allgs); other != NULL; other = other->alllink)
+    if (load_rlx(&gp->status) == Gdead || ((maskof(gp) & b) != 0 && (gp->sigwait & b) == 0)) {
+        gp = NULL;
+        for (struct g *other = load_acq(&sched.allgs); other != NULL && gp == NULL; other = other->alllink)
             if (load_rlx(&other->status) != Gdead && ((other->sigwait & b) != 0 || (maskof(other) & b) == 0))
                 gp = other;
-    signal_send(gp, info);
+    }
+    if (gp != NULL) {
+        signal_send(gp, info);
+        return true;
+    }
+    *mask |= b;                 /* the last G that had it open has ended */
+    store_rlx(&maskstale, true);
+    sys3(SYS_rt_sigqueueinfo, sys3(SYS_getpid, 0, 0, 0), info->si_signo, A(info));
     return true;
 }
 
@@ -229,32 +238,57 @@ signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts)
         left.tv_sec = ns > 0 ? ns / 1000000000 : 0;
         left.tv_nsec = ns > 0 ? ns % 1000000000 : 0;
         r = io_syscall(true, SYS_rt_sigtimedwait, A(&kernel), A(info), until != 0 ? A(&left) : 0, 8, 0, 0);
-    } while (r == -EINTR && !gp->sigran && !load_rlx(&gp->canceled));
+    } while (r == -EINTR && !gp->sigran && !cancelnow(gp));
     gp->sigwait = 0;
     return (int)r;
 }
 
-/* A system call with a signal mask of its own (ppoll, sigsuspend): the kernel swaps the masks, and
- * senders see the call's. What is queued and that mask lets through is handled under it, as if it came then. */
+/* The set as the kernel may have it: never with SIGURG, which pokeg uses. */
+const sigset_t *
+signal_callmask(const sigset_t *set, sigset_t *own)
+{
+    if (set == NULL)
+        return NULL;
+    memcpy(own, set, 8);
+    sigdelset(own, SIGURG);
+    return own;
+}
+
+/* A system call with a signal mask of its own (ppoll, sigsuspend), made by signal_callmask: the kernel swaps
+ * the masks, and senders see the call's. What is queued and that mask lets through is handled under it, as if it
+ * came then. */
 long
 signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f)
 {
     struct g *gp = getg();
+    uint64_t before, during;
     sigset_t old;
-    uint64_t before;
+    bool pending;
     long r;
 
     if (gp == NULL || set == NULL)
         return io_syscall(true, nr, a, b, c, d, e, f);
-    if (load_rlx(&gp->sigpend) & ~*(const uint64_t *)(const void *)set) {
+    memcpy(&during, set, sizeof during);
+    acquirem(gp);
+    lock(&siglock);             /* a sender finds the old mask and queues before us, or the new one */
+    before = gp->sigmask;
+    pending = (load_rlx(&gp->sigpend) & ~during) != 0;
+    if (!pending)
+        gp->sigmask = during;
+    unlock(&siglock);
+    releasem(gp);
+    if (pending) {
         signal_mask(SIG_SETMASK, set, &old);
         signal_mask(SIG_SETMASK, &old, NULL);
         return -EINTR;
     }
-    before = gp->sigmask;
-    gp->sigmask = *(uint64_t *)(uintptr_t)set & ~bit(SIGURG);
     r = io_syscall(true, nr, a, b, c, d, e, f);
+    acquirem(gp);
     gp->sigmask = before;
+    if (gp->m->sigmask != before)
+        setmask(gp->m, before); /* we came back on another M, which was given the call's mask */
+    signal_unblocked(gp);
+    releasem(gp);
     return r;
 }
 

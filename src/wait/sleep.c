@@ -79,7 +79,7 @@ sleep_for(const struct timespec *req, struct timespec *rem)
     do
         if (parkuntil(gp, when))
             return 0;
-    while (!gp->sigran && !load_rlx(&gp->canceled));
+    while (!gp->sigran && !cancelnow(gp));
     left = when - nanotime();
     if (left <= 0)
         return 0;
@@ -108,7 +108,7 @@ sleep_clock(clockid_t clock, int flags, const struct timespec *req, struct times
         if (deadline(clock, req, &when) < 0 || clocknow(clock) >= nanoseconds(req))
             return 0;
         signal_begin(gp);
-        if (!parkuntil(gp, when) && (gp->sigran || load_rlx(&gp->canceled)))
+        if (!parkuntil(gp, when) && (gp->sigran || cancelnow(gp)))
             return -EINTR;
     }
 }

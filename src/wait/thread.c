@@ -77,6 +77,8 @@ finish(struct g *gp)
     tlsexit(gp);
     signal_flush(gp);
     kattr_drop(gp);
+    if (unlikely(load_rlx(&masksused)))
+        signal_closing(gp);
     if (unlikely(gp->locked > 0))
         unlockall(gp);
     if (unlikely(lastg(gp)))
@@ -182,6 +184,7 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     memset(&gp->altstack, 0, sizeof gp->altstack);
     gp->quick = 0;
     gp->wasready = false;
+    gp->runs = 0;
     gp->specused = false;
     gp->sigwork = false;
     gp->kattr = NULL;
@@ -210,6 +213,8 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
         releasem(me);
         return -EAGAIN;
     }
+    if (unlikely(nt->sigmask != NULL))
+        signal_maskfor(gp, nt->sigmask);
     if (unlikely(nt->kattr != NULL))
         kattr_leave(gp, nt->kattr);
     *th = (pthread_t)gp->tp;

@@ -127,6 +127,7 @@ struct newthread {
     size_t stacksize, guardsize; /* bytes */
     void *stackaddr;            /* lowest address of the program's own stack, or NULL */
     bool detached;
+    const sigset_t *sigmask;    /* its signal mask, or NULL: its creator's */
     const struct kattr *kattr;  /* how it shall be scheduled, or NULL */
 };
 
@@ -162,6 +163,8 @@ void kattr_reset(void);         /* in a forked child */
 
 int signal_action(int sig, const struct sigaction *new, struct sigaction *old); /* sets errno, as the real one */
 int signal_mask(int how, const sigset_t *set, sigset_t *old);
+void signal_maskfor(struct g *gp, const sigset_t *set);         /* of a G that has not begun */
+void signal_closing(struct g *gp);      /* gp ends: it may have been the last that had a signal open */
 int signal_altstack(const stack_t *new, stack_t *old);
 void signal_boot(void);
 bool signal_caught(int sig);
@@ -173,12 +176,13 @@ extern struct g *signal_main;           /* takes what is sent to the process */
 
 int signal_send(struct g *gp, const siginfo_t *info);
 bool signal_timed(const siginfo_t *info, struct g **to);        /* a timer's, for that G; NULL: it is gone */
-bool signal_process(const siginfo_t *info);
+bool signal_process(const siginfo_t *info, uint64_t *mask);
 void signal_deliver(struct g *gp);
 void signal_unblocked(struct g *gp);
 uint64_t signal_pending(struct g *gp);
 bool signal_blocked(const struct g *gp, int sig);
 int signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts); /* signal or -errno */
+const sigset_t *signal_callmask(const sigset_t *set, sigset_t *own);
 long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f); /* parks */
 bool signal_timer(int timer, int tid);  /* what it sends is for tid; 0: no longer; false: no room */
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */

@@ -42,6 +42,12 @@ sys4(long nr, long a, long b, long c, long d)
     return ret;
 }
 
+/* The same, unless *flag is set before the kernel begins: then NOTMADE. A signal handler that sets it may
+ * look where the thread is (see syscall.S); hence no inline code. */
+enum { NOTMADE = -513 };        /* a number that the kernel never returns */
+long sys6_unless(const _Bool *flag, long nr, long a, long b, long c, long d, long e, long f);
+extern const unsigned char sys6_begin[], sys6_call[], sys6_not[] __attribute__((visibility("hidden")));
+
 /* An argument of a raw system call, from any scalar type. */
 #define A(x) ((long)(x))
 

@@ -1,0 +1,149 @@
+/*
+ * The stack of a G.  A G that does not run has left its registers at g.sp, and
+ * is read as it lies there; that it has not run since is checked afterwards.  One that runs,
+ * or is in a system call, has them in its kernel thread, which is stopped for as long as
+ * it takes to copy registers and the top of the stack (PTRACE_SEIZE: no signal is sent to
+ * it, and a program that is stopped already stays so).
+ */
+#include "inspect.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { COPY = 16384, TRIES = 6, STOPTRIES = 200 };
+
+static unsigned char copy[COPY];
+
+static size_t
+copystack(const struct target *t, const struct gsnap *gp, uint64_t sp)
+{
+    size_t n = COPY;
+
+    if (gp->stkhi > sp && gp->stkhi - sp < n)
+        n = (size_t)(gp->stkhi - sp);
+    return target_readsome(t, sp, copy, n);
+}
+
+static uint64_t
+at(size_t off)
+{
+    uint64_t v;
+
+    memcpy(&v, copy + off, sizeof v);
+    return v;
+}
+
+static bool
+parked(struct target *t, const struct gsnap *gp, struct stack *st)
+{
+    size_t n = copystack(t, gp, gp->sp);
+    struct regs regs;
+
+    if (n < t->l.context.rsp || !snap_same(t, gp))
+        return false;
+    regs = (struct regs){
+        at(t->l.context.rbx), at(t->l.context.rbp), at(t->l.context.r12), at(t->l.context.r13),
+        at(t->l.context.r14), at(t->l.context.r15), at(t->l.context.rip), gp->sp + t->l.context.rsp,
+    };
+    *st = (struct stack){ 0 };
+    unwind_stack(t, &regs, gp->sp, copy, n, st);
+    return true;
+}
+
+/* ---- running ---- */
+
+/* Stopped, with the signal that it is to have when it goes on; false: it cannot be. A thread that does
+ * not answer (asleep in the kernel where nothing wakes it) is let go when we end. */
+static bool
+stop(int tid, int *sig)
+{
+    struct timespec nap = { 0, 100000 };
+    int status;
+
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+        return false;
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0)
+        for (int i = 0; i < STOPTRIES; i++) {
+            if (waitpid(tid, &status, __WALL | WNOHANG) == tid) {
+                if (!WIFSTOPPED(status))
+                    return false;
+                *sig = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+                return true;
+            }
+            if (i > 10)
+                nanosleep(&nap, NULL);
+        }
+    ptrace(PTRACE_DETACH, tid, NULL, NULL);
+    return false;
+}
+
+/* Is the M still running this G, on its stack? */
+static bool
+still(const struct target *t, const struct gsnap *gp, uint64_t sp)
+{
+    uint64_t curg;
+    int64_t goid;
+
+    return target_read(t, gp->maddr + t->l.m.curg, &curg, sizeof curg) && curg == gp->addr &&
+           target_read(t, gp->addr + t->l.g.goid, &goid, sizeof goid) && goid == gp->goid &&
+           (gp->stkhi == 0 || (sp >= gp->stklo && sp < gp->stkhi));
+}
+
+static bool
+onthread(struct target *t, const struct gsnap *gp, struct stack *st)
+{
+    struct user_regs_struct r;
+    struct regs regs;
+    size_t n = 0;
+    int tid, sig = 0;
+    bool ok;
+
+    if (gp->maddr == 0 || !target_read(t, gp->maddr + t->l.m.tid, &tid, sizeof tid) || tid <= 0)
+        return false;
+    if (t->core != NULL) {
+        if (!core_regs(t->core, tid, &regs) || !still(t, gp, regs.rsp))
+            return false;
+        n = copystack(t, gp, regs.rsp);
+    } else {
+        if (!stop(tid, &sig))
+            return false;
+        ok = ptrace(PTRACE_GETREGS, tid, NULL, &r) == 0 && still(t, gp, r.rsp) &&
+             (n = copystack(t, gp, r.rsp)) != 0;
+        ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)sig);
+        if (!ok)
+            return false;
+        regs = (struct regs){ r.rbx, r.rbp, r.r12, r.r13, r.r14, r.r15, r.rip, r.rsp };
+    }
+    *st = (struct stack){ .exact = { 1 } };
+    unwind_stack(t, &regs, regs.rsp, copy, n, st);
+    return true;
+}
+
+bool
+capture(struct target *t, struct gsnap *gp, struct stack *st)
+{
+    struct gsnap again;
+    uint64_t next;
+
+    for (int try = 0; try < TRIES; try++) {
+        bool running = gp->status == GOSSAMER_RUNNING || gp->status == GOSSAMER_SYSCALL;
+
+        if (running ? onthread(t, gp, st) : parked(t, gp, st))
+            return true;
+        /* in a core nothing moves: it was caught between the two */
+        if (t->core != NULL && running && parked(t, gp, st))
+            return true;
+        if (!snap_g(t, gp->addr, &again, &next) || again.goid != gp->goid || again.status == GOSSAMER_DEAD)
+            return false;
+        again.m = gp->m;
+        again.p = gp->p;
+        *gp = again;
+    }
+    return false;
+}

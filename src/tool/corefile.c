@@ -1,0 +1,288 @@
+/*
+ * A core file instead of a process.  Memory is in its segments; what the kernel left
+ * out of them, the read-only pages of files, is read from those files, which
+ * the note NT_FILE names.  Registers of the kernel threads are in NT_PRSTATUS.
+ */
+#include "inspect.h"
+#include "tool.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/procfs.h>
+#include <sys/stat.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+struct backing {
+    char *path;
+    int fd;                     /* -1: cannot be opened */
+};
+
+struct core {
+    const unsigned char *file;
+    size_t size;
+    const Elf64_Phdr *ph;
+    int nph;
+    const struct map *maps;     /* the target's */
+    size_t nmaps;
+    struct backing *backings;
+    size_t nbackings;
+    struct { int tid; struct regs regs; } *threads;
+    size_t nthreads;
+};
+
+static size_t
+fromsegments(const struct core *c, uint64_t addr, unsigned char *buf, size_t n)
+{
+    for (int i = 0; i < c->nph; i++) {
+        const Elf64_Phdr *ph = &c->ph[i];
+        uint64_t at = addr - ph->p_vaddr;
+
+        if (ph->p_type != PT_LOAD || addr < ph->p_vaddr || at >= ph->p_filesz)
+            continue;
+        if (n > ph->p_filesz - at)
+            n = ph->p_filesz - at;
+        if (ph->p_offset > c->size || at > c->size - ph->p_offset || n > c->size - ph->p_offset - at)
+            return 0;           /* a truncated core */
+        memcpy(buf, c->file + ph->p_offset + at, n);
+        return n;
+    }
+    return 0;
+}
+
+static int
+backing(const struct core *c, const char *path)
+{
+    for (size_t i = 0; i < c->nbackings; i++)
+        if (strcmp(c->backings[i].path, path) == 0)
+            return c->backings[i].fd;
+    return -1;
+}
+
+static size_t
+fromfiles(const struct core *c, uint64_t addr, unsigned char *buf, size_t n)
+{
+    for (size_t i = 0; i < c->nmaps; i++) {
+        const struct map *m = &c->maps[i];
+        int fd;
+        ssize_t r;
+
+        if (addr < m->start || addr >= m->end)
+            continue;
+        if (n > m->end - addr)
+            n = m->end - addr;
+        if ((fd = backing(c, m->path)) < 0)
+            return 0;
+        r = pread(fd, buf, n, (off_t)(m->offset + (addr - m->start)));
+        return r > 0 ? (size_t)r : 0;
+    }
+    return 0;
+}
+
+size_t
+core_read(const struct core *c, uint64_t addr, void *buf, size_t n)
+{
+    unsigned char *to = buf;
+    size_t done = 0;
+
+    while (done < n) {
+        size_t got = fromsegments(c, addr + done, to + done, n - done);
+
+        if (got == 0)
+            got = fromfiles(c, addr + done, to + done, n - done);
+        if (got == 0)
+            break;
+        done += got;
+    }
+    return done;
+}
+
+bool
+core_regs(const struct core *c, int tid, struct regs *regs)
+{
+    for (size_t i = 0; i < c->nthreads; i++)
+        if (c->threads[i].tid == tid) {
+            *regs = c->threads[i].regs;
+            return true;
+        }
+    return false;
+}
+
+/* ---- notes ---- */
+
+static void
+addthread(struct core *c, const unsigned char *desc, size_t n)
+{
+    struct user_regs_struct r;
+    struct elf_prstatus st;
+
+    if (n < sizeof st)
+        return;
+    memcpy(&st, desc, sizeof st);
+    memcpy(&r, &st.pr_reg, sizeof r);
+    c->threads = xrealloc(c->threads, c->nthreads + 1, sizeof *c->threads);
+    c->threads[c->nthreads].tid = st.pr_pid;
+    c->threads[c->nthreads++].regs = (struct regs){ r.rbx, r.rbp, r.r12, r.r13, r.r14, r.r15, r.rip, r.rsp };
+}
+
+static void
+addbacking(struct core *c, const char *path)
+{
+    for (size_t i = 0; i < c->nbackings; i++)
+        if (strcmp(c->backings[i].path, path) == 0)
+            return;
+    c->backings = xrealloc(c->backings, c->nbackings + 1, sizeof *c->backings);
+    c->backings[c->nbackings].path = xstrdup(path);
+    c->backings[c->nbackings++].fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* NT_FILE: count, page size; start, end, page offset each; then the names. The first is the program. */
+static void
+addfiles(struct target *t, const unsigned char *desc, size_t n, const char *exe)
+{
+    uint64_t head[2], entry[3];
+    const char *name, *first, *path, *end = (const char *)desc + n;
+
+    if (n < sizeof head)
+        return;
+    memcpy(head, desc, sizeof head);
+    if (head[0] > (n - sizeof head) / sizeof entry)
+        return;
+    name = first = (const char *)desc + sizeof head + head[0] * sizeof entry;
+    for (uint64_t i = 0; i < head[0]; i++) {
+        size_t len = strnlen(name, (size_t)(end - name));
+
+        if (name + len >= end)
+            return;
+        memcpy(entry, desc + sizeof head + i * sizeof entry, sizeof entry);
+        path = exe != NULL && strcmp(name, first) == 0 ? exe : name;
+        t->maps = xrealloc(t->maps, t->nmaps + 1, sizeof *t->maps);
+        t->maps[t->nmaps++] = (struct map){ entry[0], entry[1], entry[2] * head[1], true, xstrdup(path) };
+        addbacking(t->core, path);
+        name += len + 1;
+    }
+}
+
+static void
+note(struct target *t, const Elf64_Nhdr *nh, const unsigned char *desc, const char *exe)
+{
+    struct elf_prpsinfo info;
+
+    switch (nh->n_type) {
+    case NT_PRSTATUS:
+        addthread(t->core, desc, nh->n_descsz);
+        break;
+    case NT_PRPSINFO:
+        if (nh->n_descsz >= sizeof info) {
+            memcpy(&info, desc, sizeof info);
+            snprintf(t->comm, sizeof t->comm, "%.*s", (int)sizeof info.pr_fname, info.pr_fname);
+        }
+        break;
+    case NT_FILE:
+        addfiles(t, desc, nh->n_descsz, exe);
+        break;
+    }
+}
+
+static void
+readnotes(struct target *t, const Elf64_Phdr *ph, const char *exe)
+{
+    const struct core *c = t->core;
+    uint64_t at = ph->p_offset, end = ph->p_offset + ph->p_filesz;
+
+    if (ph->p_offset > c->size || ph->p_filesz > c->size - ph->p_offset)
+        return;
+    while (end - at >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr nh;
+        uint64_t name, desc;
+
+        memcpy(&nh, c->file + at, sizeof nh);
+        name = at + sizeof nh;
+        desc = name + ((nh.n_namesz + UINT64_C(3)) & ~UINT64_C(3));
+        at = desc + ((nh.n_descsz + UINT64_C(3)) & ~UINT64_C(3));
+        if (desc > end || at > end)
+            return;
+        if (nh.n_namesz == 5 && memcmp(c->file + name, "CORE", 5) == 0)
+            note(t, &nh, c->file + desc, exe);
+    }
+}
+
+/* ---- opening ---- */
+
+static bool
+mapfile(struct core *c, const char *file)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    const Elf64_Ehdr *eh;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        complain("%s: %s", file, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    c->size = (size_t)st.st_size;
+    c->file = S_ISREG(st.st_mode) && c->size >= sizeof *eh ?
+        mmap(NULL, c->size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (c->file == MAP_FAILED) {
+        c->file = NULL;
+        complain("%s: is not a core file", file);
+        return false;
+    }
+    eh = (const Elf64_Ehdr *)c->file;
+    if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_type != ET_CORE ||
+        eh->e_machine != EM_X86_64 || eh->e_phoff > c->size ||
+        eh->e_phnum > (c->size - eh->e_phoff) / sizeof(Elf64_Phdr)) {
+        complain("%s: is not a core file of x86-64", file);
+        return false;
+    }
+    c->ph = (const Elf64_Phdr *)(c->file + eh->e_phoff);
+    c->nph = eh->e_phnum;
+    return true;
+}
+
+bool
+core_open(struct target *t, const char *file, const char *exe)
+{
+    struct core *c = t->core = xrealloc(NULL, 1, sizeof *c);
+    char program[PATH_MAX];
+
+    *c = (struct core){ 0 };
+    if (!mapfile(c, file))
+        return false;
+    if (exe != NULL && (realpath(exe, program) == NULL || access(program, R_OK) != 0)) {
+        complain("%s: %s", exe, strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < c->nph; i++)
+        if (c->ph[i].p_type == PT_NOTE)
+            readnotes(t, &c->ph[i], exe != NULL ? program : NULL);
+    c->maps = t->maps;
+    c->nmaps = t->nmaps;
+    if (t->nmaps == 0) {
+        complain("%s: names no files that were mapped", file);
+        return false;
+    }
+    return true;
+}
+
+void
+core_close(struct core *c)
+{
+    for (size_t i = 0; i < c->nbackings; i++) {
+        if (c->backings[i].fd >= 0)
+            close(c->backings[i].fd);
+        free(c->backings[i].path);
+    }
+    if (c->file != NULL)
+        munmap((void *)c->file, c->size);
+    free(c->backings);
+    free(c->threads);
+    free(c);
+}
