@@ -229,10 +229,9 @@ sendinfo(struct g *gp, siginfo_t *info)
     /* Not blocked and no handler: the kernel's action concerns the whole process. */
     if (!signal_blocked(gp, sig) && (gp == curg || (signal_action(sig, NULL, &sa) == 0 &&
                                                                (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)))) {
-        gp = curg;
-        if (gp != NULL)
-            gp->sigdirect = true;
-        return (int)-sys4(SYS_rt_tgsigqueueinfo, info->si_pid, sys3(SYS_gettid, 0, 0, 0), sig, A(info));
+        gp = getg();
+        return (int)-(gp != NULL ? signal_self(gp, info)
+                                 : sys4(SYS_rt_tgsigqueueinfo, info->si_pid, sys3(SYS_gettid, 0, 0, 0), sig, A(info)));
     }
     return -signal_send(gp, info);
 }
@@ -292,9 +291,9 @@ raise(int sig)
     return r == 0 ? 0 : (int)sysret(-r);
 }
 
-/* To the own process. Linux prefers the main thread, and then the handler has run on return if that is the
- * sender; the kernel knows only which kernel thread is the main one. POSIX wants it to have run also if
- * nobody but the sender takes the signal. False: the kernel shall do it. */
+/* To the own process. Linux prefers the main thread: if that is the sender, the handler has run on return, and
+ * otherwise before main does anything else; the kernel knows only which kernel thread is the main one. POSIX wants
+ * it to have run also if nobody but the sender takes the signal. False: the kernel shall do it. */
 static bool
 toself(pid_t pid, int sig, int code, const union sigval *value, int *r)
 {
@@ -303,8 +302,9 @@ toself(pid_t pid, int sig, int code, const union sigval *value, int *r)
 
     if (gp == NULL || sig <= 0 || sig >= _NSIG || sig == 32 || sig == 33 || pid != (pid_t)sys3(SYS_getpid, 0, 0, 0))
         return false;
-    if (signal_blocked(gp, sig) ||
-        (gp != main && load_rlx(&main->status) != Gdead && !signal_blocked(main, sig)))
+    if (load_rlx(&main->status) != Gdead && !signal_blocked(main, sig))
+        gp = main;
+    else if (signal_blocked(gp, sig))
         return false;
     fillinfo(&info, sig, code);
     if (value != NULL)

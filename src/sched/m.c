@@ -260,6 +260,7 @@ idlestate(struct m *mp)
 {
     uint64_t mask;
 
+    altoff(mp);
     atomic_thread_fence(memory_order_seq_cst);  /* blocked, then masksused; masksfirst the other way round */
     mask = load_rlx(&masksused) ? G0MASK : load_rlx(&idlemask);
     if (unlikely(mp->deferred)) {
@@ -572,13 +573,26 @@ startlockedm(struct m *mp, struct g *gp)
 
 /* ---- what the kernel keeps per thread and we per G ---- */
 
+_Atomic bool altstacks;
+
+void
+altoff(struct m *mp)
+{
+    stack_t off = { .ss_flags = SS_DISABLE };
+
+    if (mp->altsp == NULL)
+        return;
+    sys3(SYS_sigaltstack, A(&off), 0, 0);
+    mp->altsp = NULL;
+}
+
 void
 kernelstate(struct m *mp, struct g *gp)
 {
-    if (gp->altstack.ss_sp != mp->altsp) {
-        stack_t off = { .ss_flags = SS_DISABLE };
-
-        sys3(SYS_sigaltstack, gp->altstack.ss_sp != NULL ? A(&gp->altstack) : A(&off), 0, 0);
+    if (gp->altstack.ss_sp == NULL) {
+        altoff(mp);
+    } else if (gp->altstack.ss_sp != mp->altsp) {
+        sys3(SYS_sigaltstack, A(&gp->altstack), 0, 0);
         mp->altsp = gp->altstack.ss_sp;
     }
     if (gp->sigmask != mp->sigmask) {

@@ -390,6 +390,8 @@ schedule(struct m *mp)
 
         if (unlikely(load_rlx(&masksused)) && mp->sigmask != G0MASK)
             setmask(mp, G0MASK);        /* before anybody learns that its G has ended */
+        if (unlikely(load_rlx(&altstacks)))
+            altoff(mp);         /* before its G can use that stack on another M */
         prevdone(mp);
         if (unlikely(mp->dying)) {
             mexit(mp);

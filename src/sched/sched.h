@@ -132,6 +132,8 @@ void maskrelax(int64_t now);                            /* sysmon */
 void maskinit(uint64_t mask);
 void maskreset(void);                                   /* in a forked child */
 void masksync(void);                                    /* pinned; waits until idlemask is in force */
+extern _Atomic bool altstacks;                          /* some handler that may run on g0 wants an alternate stack */
+void altoff(struct m *mp);                              /* the M without its G's alternate stack */
 void kernelstate(struct m *mp, struct g *gp);           /* mask and alternate stack of gp */
 
 /* ---- syscall.c ---- */

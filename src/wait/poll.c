@@ -293,6 +293,9 @@ poll_select(int n, fd_set *rd, fd_set *wr, fd_set *ex, int64_t *ns)
         r = waitfds(gp, &a, want, nwant, when);
     if (r == -EPERM)
         r = kernelselect(&a, *ns);
+    for (int i = 0; i < 3 && r < 0; i++)
+        if (a.out[i] != NULL)
+            memcpy(a.out[i], &in[i], setbytes(n));      /* as they were, as Linux leaves them */
     timeleft(ns, when);
     return r;
 }

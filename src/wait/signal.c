@@ -35,10 +35,15 @@ enum { Urg = SIGURG - 1 };
 #define UNBLOCKABLE (UINT64_C(3) << 31 | UINT64_C(1) << Urg)
 
 static bool
+faultsignal(int sig)
+{
+    return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
+}
+
+static bool
 fault(int sig, const siginfo_t *info)
 {
-    return (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS) &&
-           info->si_code > 0;
+    return faultsignal(sig) && info->si_code > 0;
 }
 
 /* The M whose runtime this signal interrupted, or NULL. */
@@ -86,18 +91,18 @@ call(int sig, siginfo_t *info, void *uc)
 
 /* A signal for the process, on an M that is not main's: main takes it unless it blocks it. */
 static bool
-elsewhere(struct g *gp, int sig, const siginfo_t *info, ucontext_t *uc)
+elsewhere(struct g *gp, bool direct, int sig, const siginfo_t *info, ucontext_t *uc)
 {
     struct g *main = signal_main, *to;
 
     /* The kernel sends these two to the thread whose write failed, with the code of kill. */
     if (gp != NULL && (sig == SIGPIPE || sig == SIGXFSZ))
         return false;
-    if (sig == SIGURG && gp != NULL && gp->urgblocked && !gp->sigdirect) {
+    if (sig == SIGURG && gp != NULL && gp->urgblocked && !direct) {
         signal_send(gp, info);
         return true;
     }
-    if (main != NULL && (gp == NULL || !gp->sigdirect) && signal_timed(info, &to)) {
+    if (main != NULL && !direct && signal_timed(info, &to)) {
         if (to == gp && gp != NULL)
             return false;
         if (to != NULL)
@@ -106,7 +111,7 @@ elsewhere(struct g *gp, int sig, const siginfo_t *info, ucontext_t *uc)
     }
     if (gp == NULL && main != NULL && curm != NULL)
         return signal_process(info, (uint64_t *)(void *)&uc->uc_sigmask);      /* nobody's handler may run here */
-    if (info->si_code == SI_TKILL || main == NULL || gp == main || (gp != NULL && gp->sigdirect) ||
+    if (info->si_code == SI_TKILL || main == NULL || gp == main || direct ||
         load_rlx(&main->status) == Gdead || (main->sigmask >> (sig - 1) & 1) != 0)
         return false;
     signal_send(main, info);
@@ -136,7 +141,7 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
         /* Pinned: the kernel's mask is not the one that we know the G to have, no other may run now. */
         if (gp != NULL)
             gp->locks++;
-        gone = elsewhere(gp, sig, info, uc);
+        gone = elsewhere(gp, gp != NULL && signal_issent(gp, info), sig, info, uc);
         if (gp != NULL)
             gp->locks--;
         if (gone) {
@@ -149,7 +154,6 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
         errno = saved;
         return;
     }
-    gp->sigdirect = false;
     intr = !(actions[sig].sa.sa_flags & SA_RESTART);
     memcpy(&before, &uc->uc_sigmask, sizeof before);
     gp->locks++;
@@ -190,6 +194,8 @@ signal_action(int sig, const struct sigaction *new, struct sigaction *old)
             sa.sa_sigaction = trampoline;
             sa.sa_flags = (sa.sa_flags | SA_SIGINFO) & ~ResetHand;
             sigdelset(&sa.sa_mask, SIGURG);
+            if ((sa.sa_flags & SA_ONSTACK) && !faultsignal(sig))
+                store_rlx(&altstacks, true);
         }
     }
     if (gp != NULL)

@@ -92,10 +92,33 @@ dequeue(struct g *gp, uint64_t set, siginfo_t *info)
     return 0;
 }
 
-static long
-sendtothread(int tid, int sig, const siginfo_t *info)
+/* The signal is handled in here, by gp, on the M that it is on. With all signals blocked meanwhile it can
+ * neither be moved to another M between asking for the thread id and sending, nor be interrupted by a
+ * handler that moves it; the kernel delivers when the mask is put back. gp->sent tells the trampoline which
+ * of several that come then is for gp and not for the process. Not pinned. */
+long
+signal_self(struct g *gp, const siginfo_t *info)
 {
-    return sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), tid, sig, A(info));
+    uint64_t all = ~UINT64_C(0);
+    long r;
+
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);
+    memcpy(gp->sent, info, sizeof gp->sent);
+    gp->sigsent = true;
+    r = sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), info->si_signo, A(info));
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+    gp->sigsent = false;
+    return r;
+}
+
+/* gp's trampoline: is it that one? */
+bool
+signal_issent(struct g *gp, const siginfo_t *info)
+{
+    if (!gp->sigsent || memcmp(gp->sent, info, sizeof gp->sent) != 0)
+        return false;
+    gp->sigsent = false;
+    return true;
 }
 
 /* Sends info->si_signo to gp. Not from inside the runtime. */
@@ -170,9 +193,7 @@ signal_deliver(struct g *gp)
         gp->locks--;
         if (sig == 0)
             return;
-        gp->sigdirect = true;
-        sendtothread((int)sys3(SYS_gettid, 0, 0, 0), sig, &info);
-        gp->sigdirect = false;
+        signal_self(gp, &info);
     }
 }
 

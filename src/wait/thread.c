@@ -98,7 +98,16 @@ gomain(void *arg)
     /* Where pthread_exit and cancellation unwind to at last. */
     if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
         __pthread_register_cancel(&buf);
+        buf.__pad[0] = NULL;    /* the outermost one: on a block used before, the old one was in the same place */
         gp->retval = gp->start(gp->arg);
+    }
+    /* A child that this G forked ends here too: it is no G there, and alone, or the main G of a new runtime. */
+    if (unlikely(curg != gp)) {
+        if (curg == NULL) {
+            tlsexit(gp);
+            exit(0);
+        }
+        finish(curg);
     }
     finish(gp);
 }

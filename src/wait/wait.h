@@ -178,6 +178,8 @@ int signal_send(struct g *gp, const siginfo_t *info);
 bool signal_timed(const siginfo_t *info, struct g **to);        /* a timer's, for that G; NULL: it is gone */
 bool signal_process(const siginfo_t *info, uint64_t *mask);
 void signal_deliver(struct g *gp);
+long signal_self(struct g *gp, const siginfo_t *info);  /* gp runs; the handler runs in here */
+bool signal_issent(struct g *gp, const siginfo_t *info);
 void signal_unblocked(struct g *gp);
 uint64_t signal_pending(struct g *gp);
 bool signal_blocked(const struct g *gp, int sig);
