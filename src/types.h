@@ -198,7 +198,8 @@ struct p {
     _Atomic uint32_t schedtick; /* time slices begun; its M */
     _Atomic uint32_t syscalltick;
     uint32_t tick;              /* rounds of schedule; its M */
-    bool global;                /* it is the global queue's turn; its M */
+    _Atomic bool global;        /* it is the global queue's turn; its M, and hogpreempt */
+    _Atomic uint64_t slicestart; /* cycle counter when g0 last picked its G; its M */
     _Atomic bool preempt;       /* sysmon: this slice is over, go on with another G */
     struct {
         uint32_t schedtick, syscalltick, tick;

@@ -8,6 +8,7 @@
 /* ---- timer.c ---- */
 
 void timeradd(struct p *pp, struct timer *t, int64_t when);
+extern _Atomic int64_t timerwatch;              /* sysmon sleeps in the poller until then; 0: it does not */
 void timerdel(struct timer *t);                 /* after this it will not fire any more */
 /* Claims the Gs whose timers of pp are due; appends those to be made ready. */
 void timersrun(struct p *pp, int64_t now, struct glist *list);
@@ -67,6 +68,7 @@ void pdreset(void);
 int netpollinit(void);                          /* 0 or -errno: then nothing can be registered */
 bool netpollopen(int fd, struct polldesc *pd);  /* pd->lock held; false: not pollable */
 void netpoll(int64_t delay, struct glist *list); /* ns; 0: do not wait, -1: for ever */
+void netpollwatch(int64_t delay, struct glist *list);   /* the same for sysmon */
 void netpollbreak(void);
 bool netpollused(void);                         /* some fd was registered */
 bool netpollours(int fd);

@@ -247,54 +247,71 @@ event(struct epoll_event *ev, struct glist *list)
 
 /* epoll_pwait2 takes nanoseconds; before Linux 5.11 there are milliseconds, rounded up. */
 static long
-epollwait(struct epoll_event *evs, int64_t delay)
+epollwait(int ep, struct epoll_event *evs, int64_t delay)
 {
     static bool nowait2;
     struct timespec ts = { delay / 1000000000, delay % 1000000000 };
     long n;
 
     if (delay == 0) {
-        n = sys6(SYS_epoll_wait, epfd, A(evs), BATCH, 0, 0, 0);
+        n = sys6(SYS_epoll_wait, ep, A(evs), BATCH, 0, 0, 0);
         return n != -EBADF ? n : sys6(SYS_epoll_wait, private[0], A(evs), BATCH, 0, 0, 0);
     }
     if (!nowait2) {
-        n = sys6(SYS_epoll_pwait2, epfd, A(evs), BATCH, delay < 0 ? 0 : A(&ts), 0, 8);
+        n = sys6(SYS_epoll_pwait2, ep, A(evs), BATCH, delay < 0 ? 0 : A(&ts), 0, 8);
         if (n != -ENOSYS && n != -EPERM)
             return n;
         nowait2 = true;
     }
     delay = delay < 0 ? -1 : (delay + 999999) / 1000000;
-    return sys6(SYS_epoll_wait, epfd, A(evs), BATCH, delay > 1 << 30 ? 1 << 30 : delay, 0, 0);
+    return sys6(SYS_epoll_wait, ep, A(evs), BATCH, delay > 1 << 30 ? 1 << 30 : delay, 0, 0);
 }
 
-void
-netpoll(int64_t delay, struct glist *list)
+static void
+pollwith(int ep, int brk, int64_t delay, struct glist *list)
 {
     struct epoll_event evs[BATCH];
-    long n;
+    long n = epollwait(ep, evs, delay);
 
-    if (epfd < 0) {
-        if (delay > 0)
-            notetsleep(&fallback, delay);
-        else if (delay < 0)
-            notesleep(&fallback);
-        if (delay != 0)
-            noteclear(&fallback);
-        return;
-    }
-    n = epollwait(evs, delay);
     for (long i = 0; i < n; i++) {
         if (evs[i].data.u64 == UINT64_MAX) {
             uint64_t count;
 
             if (delay == 0)
                 continue;       /* meant for the one that blocks: see netpollbreak */
-            sys3(SYS_read, breakfd, A(&count), 8);
+            sys3(SYS_read, brk, A(&count), 8);
             store_rel(&breaking, 0);
         } else {
             event(&evs[i], list);
         }
     }
+}
+
+void
+netpoll(int64_t delay, struct glist *list)
+{
+    if (epfd >= 0) {
+        pollwith(epfd, breakfd, delay, list);
+        return;
+    }
+    if (delay > 0)
+        notetsleep(&fallback, delay);
+    else if (delay < 0)
+        notesleep(&fallback);
+    if (delay != 0)
+        noteclear(&fallback);
+}
+
+/* By the numbers that our fds have in sysmon's own table. */
+void
+netpollwatch(int64_t delay, struct glist *list)
+{
+    if (private[0] >= 0)
+        pollwith(private[0], private[1], delay, list);
+    else if (epfd >= 0)
+        pollwith(epfd, breakfd, delay, list);
+    else
+        sys_sleep(delay);
 }
 
 /* Wakes the M that blocks in netpoll. */
@@ -319,7 +336,8 @@ netpollreset(void)
         sys3(SYS_close, epfd, 0, 0);
     if (breakfd >= 0)
         sys3(SYS_close, breakfd, 0, 0);
-    epfd = breakfd = -1;
+    epfd = breakfd = private[0] = private[1] = -1;
+    store_rlx(&timerwatch, 0);
     store_rlx(&used, 0);
     store_rlx(&breaking, 0);
     noteclear(&fallback);

@@ -7,6 +7,8 @@
 #include "event/event.h"
 #include <string.h>
 
+_Atomic int64_t timerwatch;
+
 static void
 place(struct timers *ts, struct timer *t, uint32_t i)
 {
@@ -93,6 +95,8 @@ timeradd(struct p *pp, struct timer *t, int64_t when)
     up(ts, t, ts->n++);
     earliest(ts);
     unlock(&ts->lock);
+    if (unlikely(load_rlx(&timerwatch) > when))
+        netpollbreak();
 }
 
 void

@@ -264,6 +264,7 @@ bootchild(void)
     sigm.blocked = true;
     store_rlx(&masksused, false);
     maskreset();
+    store_rlx(&hogs, false);
     store_rlx(&bootlock.key, 0);
     if (gp != NULL)
         gp->insys = false;

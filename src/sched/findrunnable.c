@@ -110,8 +110,8 @@ lookaround(struct m *mp, bool *inherit)
 
     checktimers(mp, pp);
     *inherit = false;
-    if ((++pp->tick % 61 == 0 || pp->global) && load_rlx(&sched.runqsize) > 0) {
-        pp->global = false;
+    if ((++pp->tick % 61 == 0 || load_rlx(&pp->global)) && load_rlx(&sched.runqsize) > 0) {
+        store_rlx(&pp->global, false);
         lock(&sched.lock);
         gp = globrunqget(pp, 1);
         unlock(&sched.lock);

@@ -166,9 +166,8 @@ preemptone(struct p *pp)
     gp = *(struct g *volatile *)&mp->curg;
     if (gp != NULL)
         gp->sigwork = true;     /* makes its next unpin look; if it has left meanwhile, for nothing */
-    if (!asyncpreempt)
-        return;
-    pokem(mp);
+    if (asyncpreempt && (curg == NULL || curg->m != mp))
+        pokem(mp);
 }
 
 void
@@ -191,10 +190,12 @@ pokeg(struct g *gp)
 void
 preemptinit(void)
 {
-    struct sigaction sa = { .sa_sigaction = onurg, .sa_flags = SA_SIGINFO | SA_RESTART };
+    struct sigaction sa = { .sa_sigaction = onurg, .sa_flags = SA_SIGINFO | SA_RESTART }, older;
 
     nranges = 0;
     preemptdue = preemptpoint;
     real.dl_iterate_phdr(addranges, NULL);
-    real.sigaction(SIGURG, &sa, &preemptolder);
+    real.sigaction(SIGURG, &sa, &older);
+    if (older.sa_sigaction != onurg)    /* ours stays in place in a forked child, which may boot again */
+        preemptolder = older;
 }

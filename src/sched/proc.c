@@ -61,11 +61,13 @@ prevdone(struct m *mp)
     case PrevYield:
         runqput(mp->p, gp, false);
         return;
-    case PrevGlobal:
+    case PrevGlobal:            /* it has waited in the kernel, and lost its P */
         lock(&sched.lock);
         globrunqput(gp);
         unlock(&sched.lock);
         wakep();
+        if (unlikely(load_rlx(&hogs)))
+            hogpreempt(1);
         return;
     case PrevCall:
         mp->prevfn(mp, gp);
@@ -101,7 +103,7 @@ schednext(struct m *mp, struct p *pp)
         return NULL;
     pp->tick++;
     if (unlikely(pp->tick % 61 == 0 && load_rlx(&sched.runqsize) > 0)) {
-        pp->global = true;
+        store_rlx(&pp->global, true);
         return NULL;
     }
     if (unlikely(load_rlx(&pp->timers.when0) != 0) && pp->tick % 8 == 0)
@@ -264,6 +266,13 @@ ready(struct m *mp, struct g *gp)
 
     must(pp != NULL && pp->m == mp);
     store_rlx(&gp->status, Grunnable);
+    if (unlikely(load_rlx(&hogs)) && load_rlx(&sched.npidle) == 0 && mp->curg != NULL && !parkssoon(mp->curg)) {
+        lock(&sched.lock);
+        globrunqput(gp);
+        unlock(&sched.lock);
+        hogpreempt(1);
+        return;
+    }
     runqput(pp, gp, true);
     if (unlikely(load_rlx(&sched.npidle) != 0) && load_rlx(&sched.nmspinning) == 0) {
         bool more = load_rlx(&pp->runqtail) != load_rlx(&pp->runqhead);
@@ -317,6 +326,8 @@ injectglist(struct glist *list)
     *list = (struct glist){ 0 };
     for (; n > 0 && load_rlx(&sched.npidle) != 0; n--)
         startm(NULL, false);
+    if (n > 0 && unlikely(load_rlx(&hogs)))
+        hogpreempt(n < gomaxprocs ? n : gomaxprocs);
 }
 
 /* Ids are unique and grow on each P, as Go's. The P's M. */
@@ -413,6 +424,7 @@ schedule(struct m *mp)
         }
         if (!inherit)
             store_rlx(&mp->p->schedtick, load_rlx(&mp->p->schedtick) + 1);
+        store_rlx(&mp->p->slicestart, cpu_ticks());
         enter(mp, gp);
         context_switch(&mp->g0sp, gp->sp, gp->tp);
     }

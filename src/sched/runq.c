@@ -199,6 +199,14 @@ globrunqputlist(struct glist *list)
 {
     if (list->head == NULL)
         return;
+    if (unlikely(load_rlx(&hogs))) {    /* they have waited, what is queued computes: see hogs.c */
+        list->tail->schedlink = sched.runqhead;
+        sched.runqhead = list->head;
+        if (sched.runqtail == NULL)
+            sched.runqtail = list->tail;
+        store_rel(&sched.runqsize, load_rlx(&sched.runqsize) + list->n);
+        return;
+    }
     if (sched.runqtail != NULL)
         sched.runqtail->schedlink = list->head;
     else

@@ -144,6 +144,13 @@ void entersyscall(struct g *gp);
 void entersyscallblock(struct g *gp);                   /* it will block: others first */
 void exitsyscall(struct g *gp);
 
+/* ---- hogs.c ---- */
+
+extern _Atomic bool hogs;                               /* every P computes: wake-ups preempt */
+void hogpreempt(int n);                                 /* n Gs have been put into the global queue */
+void hoglook(int64_t now);                              /* sysmon */
+void hogsleep(int64_t delay);                           /* sysmon */
+
 /* ---- cputime.c ---- */
 
 int64_t cputime(struct g *gp);                          /* ns of CPU that gp has had */

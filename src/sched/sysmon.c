@@ -223,7 +223,10 @@ sysmon(void *unused)
             delay *= 2;
         if (delay > SLICE)
             delay = SLICE;
-        sys_sleep(resists && delay > 100000 ? 100000 : delay);
+        if (load_rlx(&hogs))
+            hogsleep(resists && delay > 100000 ? 100000 : delay);
+        else
+            sys_sleep(resists && delay > 100000 ? 100000 : delay);
         resists = false;
         asleepfor = load_rlx(&sched.npidle) == gomaxprocs ? asleepfor + 1 : 0;
         if (asleepfor > 50 && deepsleep())
@@ -231,6 +234,7 @@ sysmon(void *unused)
         now = nanotime();
         store_rlx(&sched.now, now);
         pollnet(now);
+        hoglook(now);
         cpusample(now);
         maskrelax(now);
         for (int i = 0; i < gomaxprocs; i++)

@@ -239,7 +239,8 @@ signal_boot(void)
     preemptother = trampoline;
     signaldeliver = signal_deliver;
     signal_main = curg;
-    actions[SIGURG].sa = preemptolder;
+    if (!load_rlx(&actions[SIGURG].ours))       /* in a forked child it is what the program set since */
+        actions[SIGURG].sa = preemptolder;
     for (int sig = 1; sig < _NSIG; sig++)
         if (sig != 32 && sig != 33 && sig != SIGURG && real.sigaction(sig, NULL, &sa) == 0 && sa.sa_handler != SIG_DFL &&
             sa.sa_handler != SIG_IGN && sa.sa_sigaction != trampoline)

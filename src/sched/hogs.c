@@ -1,0 +1,131 @@
+/* Wake-up preemption: a G that becomes ready while every P computes does not wait for the end of a slice.
+ *
+ * Go lets it wait: 10 ms for each spinner in front of it. A kernel would run it at once, and programs that were
+ * written for kernel threads rely on that. So when every P is found busy with one G for half a millisecond
+ * (hogs), whoever makes a G ready puts it at the head of the global queue and preempts the P that has run its
+ * G longest (hogpreempt); sysmon meanwhile sleeps in the poller, with the next timer as deadline, and makes
+ * ready what the hogs' Ps would only look at after their slice.
+ *
+ * Where no P computes for that long nothing of this happens: one load of a word that nobody writes.
+ *
+ * Fairness: a hog is only preempted in favour of a G that has waited, and not in its first half millisecond;
+ * so hogs get at least that between two wake-ups.
+ */
+#include "sched/sched.h"
+
+enum { TURNUS = 500, LINGER = 50 * 1000000, LONGEST = 10 * 1000000 };
+
+_Atomic bool hogs;              /* sysmon writes */
+static _Atomic bool pending;    /* a G waits at the head of the queue, but all slices were too young */
+
+static uint64_t
+age(struct p *pp, uint64_t ticks)
+{
+    uint64_t start = load_rlx(&pp->slicestart);
+
+    return ticks > start ? ticks - start : 0;
+}
+
+/* The P that has run its G longest, of those that are not to stop already; *old in ticks. */
+static struct p *
+oldest(uint64_t *old)
+{
+    uint64_t now = cpu_ticks();
+    struct p *best = NULL;
+
+    *old = 0;
+    for (int i = 0; i < gomaxprocs; i++) {
+        struct p *pp = &allp[i];
+
+        if (load_rlx(&pp->status) != Prunning || load_rlx(&pp->preempt))
+            continue;
+        if (best == NULL || age(pp, now) > *old) {
+            best = pp;
+            *old = age(pp, now);
+        }
+    }
+    return best;
+}
+
+/* Work has been put at the head of the global queue. False: not yet, every G has just begun. */
+static bool
+trypreempt(void)
+{
+    uint64_t old;
+    struct p *pp = oldest(&old);
+
+    if (pp == NULL || old < TURNUS * ticks_per_us)
+        return false;
+    store_rlx(&pp->global, true);
+    preemptone(pp);
+    return true;
+}
+
+void
+hogpreempt(int n)
+{
+    for (; n > 0; n--)
+        if (!trypreempt()) {
+            if (!atomic_exchange(&pending, true))
+                netpollbreak(); /* sysmon tries again in time */
+            return;
+        }
+}
+
+/* sysmon: do all Ps compute? For a while after they did, too: who preempted one has made it young. */
+void
+hoglook(int64_t now)
+{
+    static uint32_t ticks[MAXPROCS];
+    static int64_t last;
+    bool all = load_rlx(&sched.npidle) == 0;
+    uint64_t clock = cpu_ticks();
+
+    for (int i = 0; i < gomaxprocs; i++) {
+        struct p *pp = &allp[i];
+        uint32_t tick = load_rlx(&pp->schedtick);
+
+        all = all && load_rlx(&pp->status) == Prunning && tick == ticks[i] && age(pp, clock) > TURNUS * ticks_per_us;
+        ticks[i] = tick;
+    }
+    if (all)
+        last = now;
+    if (load_rlx(&hogs) != (now - last < LINGER))
+        store_rlx(&hogs, now - last < LINGER);
+}
+
+/* sysmon: a round's sleep of at most `delay` ns while hogs is set. */
+void
+hogsleep(int64_t delay)
+{
+    int64_t now = nanotime(), until = now + (delay < LONGEST ? delay : LONGEST), when;
+    struct glist list = { 0 };
+    uint64_t old;
+
+    if (load_rlx(&pending)) {
+        struct p *pp = oldest(&old);
+        int64_t left = pp != NULL && old / ticks_per_us < TURNUS ? (TURNUS - (int64_t)(old / ticks_per_us)) * 1000 : 1000;
+
+        if (until > now + left)
+            until = now + left;
+    }
+    store_rlx(&timerwatch, until);      /* who sets an earlier timer breaks our sleep */
+    atomic_thread_fence(memory_order_seq_cst);
+    when = timersnext(gomaxprocs, allp);
+    if (when != 0 && when < until)
+        until = when;
+    netpollwatch(until > now ? until - now : 0, &list);
+    store_rlx(&timerwatch, 0);
+    if (load_acq(&sched.lastpoll) == 0)
+        netpollbreak();         /* the break may have been for the M that went idle meanwhile */
+    sched.count.pollwakes += (uint64_t)list.n;
+    now = nanotime();
+    for (int i = 0; i < gomaxprocs; i++) {
+        when = load_acq(&allp[i].timers.when0);
+        if (when != 0 && when <= now)
+            timersrun(&allp[i], now, &list);
+    }
+    injectglist(&list);
+    if (load_rlx(&pending) && (load_rlx(&sched.runqsize) == 0 || trypreempt()))
+        store_rlx(&pending, false);
+}
