@@ -92,6 +92,7 @@ struct gossamer_layout {
         uint32_t waitsince;     /* int64_t, CLOCK_MONOTONIC in ns, to about 10 ms */
         uint32_t timerwhen;     /* int64_t, CLOCK_MONOTONIC in ns */
         uint32_t runs;          /* uint64_t; how often it was switched in */
+        uint32_t cpusampled, cpuexact;  /* int64_t, ns; their sum is its CPU time, to some milliseconds */
         uint32_t name;          /* char[16]; empty: the process's */
     } g;
     struct {

@@ -115,6 +115,7 @@ struct g {
     bool cpuclock;              /* its CPU time is measured at each switch: sched/cputime.c; anybody sets */
     bool nopreempt;             /* a handler runs over code that must not be left half done; the G */
     bool urgblocked;            /* the program blocks SIGURG, which the kernel's mask never has; the G */
+    bool masked;                /* in a call with a signal mask of its own: a handler that ran ends it; the G */
     bool sigsent;               /* the signal that it sends itself is under way: its siginfo follows; the G */
     uint64_t sent[6];           /* as much of it as the kernel keeps */
     bool sigran;                /* a handler has run; the G's handlers set, its waits clear */

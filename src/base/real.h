@@ -80,7 +80,8 @@
     X(__poll_chk, int, (struct pollfd *, nfds_t, int, size_t)) \
     X(__ppoll_chk, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t)) \
     X(__longjmp_chk, void, (struct __jmp_buf_tag *, int)) \
-    X(__sysv_signal, __sighandler_t, (int, __sighandler_t))
+    X(__sysv_signal, __sighandler_t, (int, __sighandler_t)) \
+    X(siginterrupt, int, (int, int))
 
 #define REAL_FIELD(name) __typeof__(name) *name;
 #define REAL_ODD_FIELD(name, ret, args) ret(*name) args;

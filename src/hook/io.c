@@ -230,7 +230,7 @@ close(int fd)
     if (hidden(fd))
         return (int)sysret(-EBADF);
     io_closing(fd);
-    return (int)sysret(io_syscall(false, SYS_close, fd, 0, 0, 0, 0, 0));
+    return (int)sysret(io_syscall(0, SYS_close, fd, 0, 0, 0, 0, 0));
 }
 
 static void
@@ -352,7 +352,7 @@ control(int fd, int cmd, long arg)
     switch (cmd) {
     case F_SETLKW:
     case F_OFD_SETLKW:
-        return io_syscall(true, SYS_fcntl, fd, cmd, arg, 0, 0, 0);
+        return io_syscall(Blocks, SYS_fcntl, fd, cmd, arg, 0, 0, 0);
     case F_SETFL:
         r = sys3(SYS_fcntl, fd, cmd, arg);
         nonblockchanged();

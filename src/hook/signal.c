@@ -31,6 +31,8 @@ sigaction(int sig, const struct sigaction *restrict new, struct sigaction *restr
     return likely(!wasactive) ? real.sigaction(sig, new, old) : signal_action(sig, new, old);
 }
 
+static _Atomic uint64_t interrupting;   /* siginterrupt asked for it: signal() does not set SA_RESTART */
+
 static __sighandler_t
 install(int sig, __sighandler_t handler, int flags)
 {
@@ -45,6 +47,8 @@ install(int sig, __sighandler_t handler, int flags)
         errno = EINVAL;
         return SIG_ERR;
     }
+    if (flags == SA_RESTART && (load_rlx(&interrupting) >> (sig - 1) & 1) != 0)
+        new.sa_flags = 0;
     return signal_action(sig, &new, &old) < 0 ? SIG_ERR : old.sa_handler;
 }
 
@@ -80,6 +84,26 @@ sysv_signal(int sig, __sighandler_t handler)
     return __sysv_signal(sig, handler);
 }
 
+
+HOOK int
+siginterrupt(int sig, int flag)
+{
+    struct sigaction sa;
+
+    if (!wasactive)
+        return real.siginterrupt(sig, flag);
+    if (sigaction(sig, NULL, &sa) < 0)
+        return -1;
+    if (flag) {
+        atomic_fetch_or(&interrupting, UINT64_C(1) << (sig - 1));
+        sa.sa_flags &= ~SA_RESTART;
+    } else {
+        atomic_fetch_and(&interrupting, ~(UINT64_C(1) << (sig - 1)));
+        sa.sa_flags |= SA_RESTART;
+    }
+    return sigaction(sig, &sa, NULL);
+}
+
 HOOK int
 pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
@@ -103,7 +127,7 @@ static void
 masknow(const sigset_t *set)
 {
     if (curg != NULL)
-        curg->nopreempt = false;        /* out of the handler, perhaps */
+        curg->nopreempt = curg->masked = false; /* out of the handler, perhaps */
     if (active)
         signal_mask(SIG_SETMASK, set, NULL);
 }
@@ -113,7 +137,7 @@ masknow(const sigset_t *set)
     name(struct __jmp_buf_tag env[1], int val) \
     { \
         if (curg != NULL) \
-            curg->nopreempt = false; \
+            curg->nopreempt = curg->masked = false; \
         if (env->__mask_was_saved) \
             masknow((const sigset_t *)&env->__saved_mask); \
         real.name(env, val); \

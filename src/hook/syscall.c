@@ -27,7 +27,7 @@ syscallinit(void)
 #undef SYSCALL
 }
 
-#define SYSCALL(ret, name, params, args, blocks, ...) \
+#define SYSCALL(ret, name, params, args, how, ...) \
     HOOK ret \
     name params \
     { \
@@ -35,9 +35,10 @@ syscallinit(void)
 \
         if (unlikely(!active)) \
             return realcalls.name args; \
-        cancelpoint(); \
-        r = io_syscall(blocks, __VA_ARGS__); \
-        if (r == -EINTR) \
+        if (((how) & NoPoint) == 0) \
+            cancelpoint(); \
+        r = io_syscall(how, __VA_ARGS__); \
+        if (r == -EINTR && ((how) & NoPoint) == 0) \
             cancelpoint(); \
         return (ret)sysret(r); \
     }
@@ -52,7 +53,7 @@ opening(int dir, const char *path, int flags, unsigned mode)
     long fd;
 
     cancelpoint();
-    fd = io_syscall(false, SYS_openat, dir, A(path), flags, mode, 0, 0);
+    fd = io_syscall(0, SYS_openat, dir, A(path), flags, mode, 0, 0);
     if (fd >= 0)
         pdforget((int)fd);
     return sysret(fd);
@@ -182,6 +183,6 @@ syscall(long nr, ...)
     if (affinesyscall(nr))
         affine();
     if (!viahook(nr, a, &r))
-        r = io_syscall(false, nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+        r = io_syscall(NoPoint, nr, a[0], a[1], a[2], a[3], a[4], a[5]);
     return sysret(r);
 }

@@ -88,9 +88,10 @@ untouchable(struct g *gp, const void *ucontext)
 /* The G is to be cancelled, or has a signal queued, and is in a call of io_syscall's, which has not begun yet, or
  * which the kernel is about to start again after this handler: it shall return -EINTR instead. No other
  * call: libc's own (a priority-inheriting lock) do not expect EINTR. */
-static void
-breakcall(ucontext_t *uc)
+void
+breakcall(void *ucontext)
 {
+    ucontext_t *uc = ucontext;
     const uint8_t *pc = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
 
     if (pc == sys6_call) {
@@ -120,6 +121,17 @@ lookaround(struct g *gp, void *ucontext)
         preemptcancel(gp);
 }
 
+/* At the edges of a program's handler the kernel's mask is not yet, or no longer, the one that gp is known to
+ * have: nothing may be opened there. */
+static bool
+maskknown(const struct g *gp, const ucontext_t *uc)
+{
+    uint64_t mask;
+
+    memcpy(&mask, &uc->uc_sigmask, sizeof mask);
+    return (mask & ~(UINT64_C(3) << 31 | UINT64_C(1) << (SIGURG - 1))) == gp->sigmask;
+}
+
 static void
 onurg(int sig, siginfo_t *info, void *ucontext)
 {
@@ -146,7 +158,10 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         if (gp->sigwork || cancelnow(gp))
             breakcall(ucontext);
     } else if (gp->locks == 0) {
-        lookaround(gp, ucontext);
+        if (maskknown(gp, ucontext))
+            lookaround(gp, ucontext);
+        else
+            gp->sigwork = true;
     }
     errno = saved;
 }

@@ -172,6 +172,7 @@ extern void (*preemptother)(int, siginfo_t *, void *);  /* for a SIGURG that is 
 extern struct sigaction preemptolder;
 void preemptinit(void);
 bool untouchable(struct g *gp, const void *ucontext);   /* the interrupted code must not be left half done */
+void breakcall(void *ucontext);                         /* of a handler: the call that it interrupted ends */
 void preemptone(struct p *pp);                          /* sysmon */
 void pokem(struct m *mp);
 void pokeg(struct g *gp);                               /* it has signals or was cancelled */

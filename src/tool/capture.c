@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { COPY = 16384, TRIES = 6, STOPTRIES = 200 };
+enum { COPY = 16384, TRIES = 6, STOPTRIES = 5000, MAXPENDING = 64 };
 
 static unsigned char copy[COPY];
 
@@ -58,28 +58,51 @@ parked(struct target *t, const struct gsnap *gp, struct stack *st)
 
 /* ---- running ---- */
 
-/* Stopped, with the signal that it is to have when it goes on; false: it cannot be. A thread that does
- * not answer (asleep in the kernel where nothing wakes it) is let go when we end. */
+/* Threads that were told to stop and have not yet: asleep in the kernel where nothing wakes them. They
+ * must go on as soon as they do. */
+static int pending[MAXPENDING];
+static int npending;
+
+void
+capture_settle(void)
+{
+    int status, n = 0;
+
+    for (int i = 0; i < npending; i++)
+        if (waitpid(pending[i], &status, __WALL | WNOHANG) != pending[i])
+            pending[n++] = pending[i];
+        else if (WIFSTOPPED(status))
+            ptrace(PTRACE_DETACH, pending[i], NULL, (void *)(long)(status >> 16 == 0 ? WSTOPSIG(status) : 0));
+    npending = n;
+}
+
+/* Stopped, with the signal that it is to have when it goes on; false: it cannot be. */
 static bool
 stop(int tid, int *sig)
 {
     struct timespec nap = { 0, 100000 };
     int status;
 
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+    for (int i = 0; i < npending; i++)
+        if (pending[i] == tid)
+            return false;
+    if (npending == MAXPENDING || ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
         return false;
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0)
-        for (int i = 0; i < STOPTRIES; i++) {
-            if (waitpid(tid, &status, __WALL | WNOHANG) == tid) {
-                if (!WIFSTOPPED(status))
-                    return false;
-                *sig = status >> 16 == 0 ? WSTOPSIG(status) : 0;
-                return true;
-            }
-            if (i > 10)
-                nanosleep(&nap, NULL);
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) {
+        pending[npending++] = tid;      /* it ends just now */
+        return false;
+    }
+    for (int i = 0; i < STOPTRIES; i++) {
+        if (waitpid(tid, &status, __WALL | WNOHANG) == tid) {
+            if (!WIFSTOPPED(status))
+                return false;
+            *sig = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+            return true;
         }
-    ptrace(PTRACE_DETACH, tid, NULL, NULL);
+        if (i > 10)
+            nanosleep(&nap, NULL);
+    }
+    pending[npending++] = tid;
     return false;
 }
 
@@ -131,6 +154,7 @@ capture(struct target *t, struct gsnap *gp, struct stack *st)
     struct gsnap again;
     uint64_t next;
 
+    capture_settle();
     for (int try = 0; try < TRIES; try++) {
         bool running = gp->status == GOSSAMER_RUNNING || gp->status == GOSSAMER_SYSCALL;
 
@@ -139,8 +163,12 @@ capture(struct target *t, struct gsnap *gp, struct stack *st)
         /* in a core nothing moves: it was caught between the two */
         if (t->core != NULL && running && parked(t, gp, st))
             return true;
-        if (!snap_g(t, gp->addr, &again, &next) || again.goid != gp->goid || again.status == GOSSAMER_DEAD)
+        if (!snap_g(t, gp->addr, &again, &next))
             return false;
+        if (again.goid != gp->goid || again.status == GOSSAMER_DEAD) {
+            gp->status = GOSSAMER_DEAD;
+            return false;
+        }
         again.m = gp->m;
         again.p = gp->p;
         *gp = again;

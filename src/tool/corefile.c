@@ -26,7 +26,7 @@ struct core {
     const unsigned char *file;
     size_t size;
     const Elf64_Phdr *ph;
-    int nph;
+    size_t nph, last;           /* last: the segment that was read last */
     const struct map *maps;     /* the target's */
     size_t nmaps;
     struct backing *backings;
@@ -35,15 +35,22 @@ struct core {
     size_t nthreads;
 };
 
-static size_t
-fromsegments(const struct core *c, uint64_t addr, unsigned char *buf, size_t n)
+static bool
+covers(const Elf64_Phdr *ph, uint64_t addr)
 {
-    for (int i = 0; i < c->nph; i++) {
+    return ph->p_type == PT_LOAD && addr >= ph->p_vaddr && addr - ph->p_vaddr < ph->p_filesz;
+}
+
+static size_t
+fromsegments(struct core *c, uint64_t addr, unsigned char *buf, size_t n)
+{
+    for (size_t i = covers(&c->ph[c->last], addr) ? c->last : 0; i < c->nph; i++) {
         const Elf64_Phdr *ph = &c->ph[i];
         uint64_t at = addr - ph->p_vaddr;
 
-        if (ph->p_type != PT_LOAD || addr < ph->p_vaddr || at >= ph->p_filesz)
+        if (!covers(ph, addr))
             continue;
+        c->last = i;
         if (n > ph->p_filesz - at)
             n = ph->p_filesz - at;
         if (ph->p_offset > c->size || at > c->size - ph->p_offset || n > c->size - ph->p_offset - at)
@@ -84,7 +91,7 @@ fromfiles(const struct core *c, uint64_t addr, unsigned char *buf, size_t n)
 }
 
 size_t
-core_read(const struct core *c, uint64_t addr, void *buf, size_t n)
+core_read(struct core *c, uint64_t addr, void *buf, size_t n)
 {
     unsigned char *to = buf;
     size_t done = 0;
@@ -214,10 +221,29 @@ readnotes(struct target *t, const Elf64_Phdr *ph, const char *exe)
 /* ---- opening ---- */
 
 static bool
+findsegments(struct core *c)
+{
+    const Elf64_Ehdr *eh = (const Elf64_Ehdr *)c->file;
+    const Elf64_Shdr *sh;
+
+    if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_type != ET_CORE ||
+        eh->e_machine != EM_X86_64 || eh->e_phoff > c->size)
+        return false;
+    c->nph = eh->e_phnum;
+    if (c->nph == PN_XNUM) {    /* too many for that field */
+        if (eh->e_shoff > c->size || c->size - eh->e_shoff < sizeof *sh)
+            return false;
+        sh = (const Elf64_Shdr *)(c->file + eh->e_shoff);
+        c->nph = sh->sh_info;
+    }
+    c->ph = (const Elf64_Phdr *)(c->file + eh->e_phoff);
+    return c->nph > 0 && c->nph <= (c->size - eh->e_phoff) / sizeof *c->ph;
+}
+
+static bool
 mapfile(struct core *c, const char *file)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC);
-    const Elf64_Ehdr *eh;
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -227,7 +253,7 @@ mapfile(struct core *c, const char *file)
         return false;
     }
     c->size = (size_t)st.st_size;
-    c->file = S_ISREG(st.st_mode) && c->size >= sizeof *eh ?
+    c->file = S_ISREG(st.st_mode) && c->size >= sizeof(Elf64_Ehdr) ?
         mmap(NULL, c->size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     close(fd);
     if (c->file == MAP_FAILED) {
@@ -235,15 +261,10 @@ mapfile(struct core *c, const char *file)
         complain("%s: is not a core file", file);
         return false;
     }
-    eh = (const Elf64_Ehdr *)c->file;
-    if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_type != ET_CORE ||
-        eh->e_machine != EM_X86_64 || eh->e_phoff > c->size ||
-        eh->e_phnum > (c->size - eh->e_phoff) / sizeof(Elf64_Phdr)) {
+    if (!findsegments(c)) {
         complain("%s: is not a core file of x86-64", file);
         return false;
     }
-    c->ph = (const Elf64_Phdr *)(c->file + eh->e_phoff);
-    c->nph = eh->e_phnum;
     return true;
 }
 
@@ -260,7 +281,7 @@ core_open(struct target *t, const char *file, const char *exe)
         complain("%s: %s", exe, strerror(errno));
         return false;
     }
-    for (int i = 0; i < c->nph; i++)
+    for (size_t i = 0; i < c->nph; i++)
         if (c->ph[i].p_type == PT_NOTE)
             readnotes(t, &c->ph[i], exe != NULL ? program : NULL);
     c->maps = t->maps;

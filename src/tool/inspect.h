@@ -30,8 +30,11 @@ struct table {
 uint64_t *table_at(struct table *t, uint64_t key);
 const uint64_t *table_find(const struct table *t, uint64_t key);        /* or NULL */
 void table_free(struct table *t);
+_Noreturn void nomemory(void);
 void *xrealloc(void *p, size_t n, size_t size);         /* ends us when there is no memory */
 char *xstrdup(const char *s);
+FILE *xmemstream(char **text, size_t *size);            /* what is printed to it is *text after xmemclose */
+void xmemclose(FILE *f);
 
 /* ---- target.c: the process ---- */
 
@@ -92,7 +95,7 @@ struct regs {
 
 bool core_open(struct target *t, const char *file, const char *exe);
 void core_close(struct core *c);
-size_t core_read(const struct core *c, uint64_t addr, void *buf, size_t n);
+size_t core_read(struct core *c, uint64_t addr, void *buf, size_t n);
 bool core_regs(const struct core *c, int tid, struct regs *regs);       /* says nothing */
 
 /* ---- snapshot.c: Gs, Ms and Ps as they are now ---- */
@@ -164,11 +167,12 @@ void fdforget(void);            /* what was read of the kernel's socket tables *
 /* ---- symbol.c: names for addresses; elfutils ---- */
 
 struct place {
-    const char *function;       /* never NULL; "??" */
+    const char *function;       /* or "module+0x12", or the address */
+    bool known;                 /* it is a function */
     const char *file;           /* or NULL */
     const char *module;         /* base name, or "" */
     int line;
-    uint64_t offset;            /* into the function */
+    uint64_t offset;            /* into the function, or the file's first mapping */
     uint64_t address;
 };
 
@@ -195,9 +199,10 @@ void unwind_stack(struct target *t, const struct regs *regs, uint64_t lo, const 
 
 /* ---- capture.c ---- */
 
-/* The stack of a G, whatever it does; gp is read again where it has gone on. False if it has ended or
- * cannot be caught. Says nothing. */
+/* The stack of a G, whatever it does; gp is read again where it has gone on. False if it has ended (gp->status
+ * says so) or cannot be caught. Says nothing. */
 bool capture(struct target *t, struct gsnap *gp, struct stack *st);
+void capture_settle(void);      /* now and then, by who waits: lets go of threads that stopped late */
 
 /* ---- trace.c: stacks in words ---- */
 
@@ -208,6 +213,70 @@ const struct place *stack_place(const struct stack *st, int i);
 void stack_trim(struct target *t, struct stack *st);
 uint64_t stack_hash(const struct stack *st, uint64_t seed);
 bool stack_equal(const struct stack *a, const struct stack *b);
+
+/* ---- group.c ---- */
+
+struct group {
+    struct stack stack;
+    const char *state;
+    size_t *members;            /* indices of snap.gs */
+    size_t n, room;
+    int64_t least, most, waited;        /* ns; waited is the sum */
+    bool missed;                /* could not be caught: the stack is empty */
+};
+
+struct groups {
+    struct group *list;
+    size_t n, room;
+    struct table byhash;        /* -> index + 1; the next with the same hash is looked for at hash + 1 */
+};
+
+struct collect {
+    int64_t goid;               /* 0: all */
+    bool each;                  /* each G for itself */
+    bool raw;                   /* with the frames of the runtime */
+};
+
+/* The group of the stack, new if there is none or it is to be a fresh one; state is compared as a pointer. */
+struct group *group_of(struct groups *gr, const struct stack *st, const char *state, bool fresh);
+void group_add(struct group *g, size_t i, int64_t wait);
+bool groups_collect(struct target *t, struct snap *s, const struct collect *how, struct groups *gr);
+void groups_sort(struct groups *gr);    /* the largest first; no more group_of */
+void groups_free(struct groups *gr);
+
+/* ---- folded.c, pprof.c, flame.c: a profile, written ---- */
+
+struct sample {
+    const struct stack *stack;
+    const char *state;          /* the innermost frame, in brackets; NULL: none */
+    int64_t weight;             /* Gs, or samples */
+    int64_t ns;                 /* waited, or computed */
+};
+
+struct profile {
+    const struct target *t;
+    struct sample *samples;
+    size_t n;
+    bool cpu;
+    int64_t begin, duration;    /* CLOCK_REALTIME; ns */
+    int64_t period;             /* ns between two samples, with cpu */
+};
+
+/* The function's name, or what there is instead; perhaps in buf. */
+const char *framename(const struct place *p, char *buf, size_t size);
+void folded_write(FILE *f, const struct profile *p);
+bool pprof_write(const char *file, const struct profile *p);
+void flame_write(FILE *f, const struct profile *p);
+
+/* ---- top.c and topscreen.c ---- */
+
+struct toplook;
+
+/* One look, as text of so many lines; line `head` is the heading of the list. The caller frees it. */
+bool top_text(struct toplook *look, char **text, int lines, int *head);
+void top_sort(struct toplook *look, char key);          /* 'c' CPU, 'r' runs, 'w' wait */
+/* The live screen, until the user ends it; the exit status. */
+int topscreen(struct toplook *look, int64_t delay);
 
 /* ---- the sub-commands ---- */
 

@@ -70,12 +70,16 @@ static const char usage[] =
 "  profile PID            where the Gs wait or compute: folded, pprof, SVG\n"
 "  top PID                the scheduler and the busiest Gs, live\n";
 
+void (*beforecomplaint)(void);
+
 void
 complain(const char *fmt, ...)
 {
     va_list ap;
     char line[2 * PATH_MAX + 512];
 
+    if (beforecomplaint != NULL)
+        beforecomplaint();
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);

@@ -302,7 +302,10 @@ snap_take(struct target *t, struct snap *s)
         struct gsnap *gp = &s->gs[i];
 
         place(s, &bym, gp);
-        s->bystatus[gp->status]++;
+        if (gp->status == GOSSAMER_RUNNING && gp->m < 0)
+            s->bystatus[GOSSAMER_RUNNABLE]++;   /* so statename says, too */
+        else
+            s->bystatus[gp->status]++;
         if (gp->status != GOSSAMER_DEAD && gp->status != GOSSAMER_IDLE) {
             s->alive++;
             *table_at(&s->bytid, (uint64_t)gp->tid) = i + 1;

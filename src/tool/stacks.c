@@ -13,24 +13,8 @@
 enum { LISTED = 12 };           /* ids of a group */
 
 struct stoptions {
-    const char *core, *exe;
-    int64_t goid;               /* 0: all */
-    bool each, raw;
-};
-
-struct group {
-    struct stack stack;
-    const char *state;
-    size_t *members;            /* indices of s->gs */
-    size_t n, room;
-    int64_t least, most;        /* waits, ns */
-    bool caught;
-};
-
-struct groups {
-    struct group *list;
-    size_t n, room;
-    struct table byhash;        /* -> index + 1; the next with the same hash is looked for at hash + 1 */
+    const char *core;
+    struct collect how;
 };
 
 static const struct option longopts[] = {
@@ -52,82 +36,6 @@ static const char usage[] =
 "  -e, --each        every G for itself (default: those with the same stack once)\n"
 "  -r, --runtime     the frames of the runtime, too\n"
 "      --core FILE   a core file; PROGRAM if it has been moved since\n";
-
-/* ---- grouping ---- */
-
-static struct group *
-groupof(struct groups *gr, const struct stack *st, const char *state, bool caught, bool each)
-{
-    uint64_t hash = stack_hash(st, (uintptr_t)state);
-    struct group *g;
-    uint64_t *v;
-
-    for (;; hash++) {
-        v = table_at(&gr->byhash, hash);
-        if (*v == 0)
-            break;
-        g = &gr->list[*v - 1];
-        if (!each && caught && g->caught && g->state == state && stack_equal(&g->stack, st))
-            return g;
-    }
-    *v = gr->n + 1;
-    if (gr->n == gr->room) {
-        gr->room = gr->room != 0 ? 2 * gr->room : 64;
-        gr->list = xrealloc(gr->list, gr->room, sizeof *gr->list);
-    }
-    g = &gr->list[gr->n++];
-    *g = (struct group){ .stack = *st, .state = state, .caught = caught, .least = INT64_MAX };
-    return g;
-}
-
-static void
-addmember(struct group *g, size_t i, int64_t wait)
-{
-    if (g->n == g->room) {
-        g->room = g->room != 0 ? 2 * g->room : 4;
-        g->members = xrealloc(g->members, g->room, sizeof *g->members);
-    }
-    g->members[g->n++] = i;
-    if (wait < g->least)
-        g->least = wait;
-    if (wait > g->most)
-        g->most = wait;
-}
-
-static bool
-collect(struct target *t, struct snap *s, const struct stoptions *o, struct groups *gr)
-{
-    for (size_t i = 0; i < s->ngs; i++) {
-        struct gsnap *gp = &s->gs[i];
-        struct stack st = { 0 };
-        bool caught;
-
-        if (gp->status == GOSSAMER_IDLE || gp->status == GOSSAMER_DEAD || (o->goid != 0 && gp->goid != o->goid))
-            continue;
-        caught = capture(t, gp, &st);
-        if (!caught) {
-            if (!target_alive(t))
-                return target_lost(t);
-            if (gp->status == GOSSAMER_DEAD)
-                continue;
-            st.n = 0;
-        }
-        if (!o->raw)
-            stack_trim(t, &st);
-        addmember(groupof(gr, &st, statename(t, gp), caught, o->each || o->goid != 0), i, waitedfor(s, gp));
-    }
-    return true;
-}
-
-static int
-bysize(const void *a, const void *b)
-{
-    const struct group *x = a, *y = b;
-
-    if (x->n != y->n)
-        return x->n < y->n ? 1 : -1;
-    return x->members[0] > y->members[0] ? 1 : x->members[0] < y->members[0] ? -1 : 0;
-}
 
 /* ---- printing ---- */
 
@@ -185,7 +93,7 @@ printgroup(const struct target *t, const struct snap *s, const struct group *g)
     const struct gsnap *gp = &s->gs[g->members[0]];
 
     heading(t, s, g);
-    if (!g->caught) {
+    if (g->missed) {
         printf("\tgoroutine could not be stopped; stack unavailable\n\n");
         return;
     }
@@ -205,23 +113,20 @@ stacks(struct target *t, const struct stoptions *o)
     struct snap s;
     int status = EXIT_TARGET;
 
-    if (!symbols_open(t) || !unwind_open(t) || !snap_take(t, &s) || !collect(t, &s, o, &gr))
+    if (!symbols_open(t) || !unwind_open(t) || !snap_take(t, &s) || !groups_collect(t, &s, &o->how, &gr))
         return EXIT_TARGET;
     if (gr.n == 0) {
-        if (o->goid != 0)
-            complain("%s: has no goroutine %ld", t->what, o->goid);
+        if (o->how.goid != 0)
+            complain("%s: has no goroutine %ld", t->what, o->how.goid);
         else
             complain("%s: has no goroutines", t->what);
     } else {
-        qsort(gr.list, gr.n, sizeof *gr.list, bysize);
+        groups_sort(&gr);
         for (size_t i = 0; i < gr.n; i++)
             printgroup(t, &s, &gr.list[i]);
         status = flushed();
     }
-    for (size_t i = 0; i < gr.n; i++)
-        free(gr.list[i].members);
-    free(gr.list);
-    table_free(&gr.byhash);
+    groups_free(&gr);
     snap_free(&s);
     unwind_close();
     symbols_close();
@@ -235,8 +140,8 @@ setgoid(struct stoptions *o, const char *arg)
 {
     char *end;
 
-    o->goid = strtol(arg, &end, 10);
-    if (o->goid > 0 && *end == '\0')
+    o->how.goid = strtol(arg, &end, 10);
+    if (o->how.goid > 0 && *end == '\0')
         return true;
     complain("stacks: -g: '%s' is not the id of a goroutine", arg);
     return false;
@@ -252,12 +157,12 @@ stacks_main(int argc, char **argv)
     while ((c = getopt_long(argc, argv, ":eg:r", longopts, NULL)) != -1)
         switch (c) {
         case 'c': o.core = optarg; break;
-        case 'e': o.each = true; break;
+        case 'e': o.how.each = true; break;
         case 'g':
             if (!setgoid(&o, optarg))
                 return EXIT_OWN;
             break;
-        case 'r': o.raw = true; break;
+        case 'r': o.how.raw = true; break;
         case 'h': return print(usage);
         default: return badusage("stacks", argv, c);
         }

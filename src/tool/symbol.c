@@ -133,7 +133,9 @@ functionname(Dwfl_Module *mod, uint64_t addr, uint64_t *offset)
     if (demangle != NULL && strncmp(name, "_Z", 2) == 0 &&
         (readable = demangle(name, NULL, NULL, &status)) != NULL)
         return readable;
-    return xstrdup(name);
+    readable = xstrdup(name);
+    readable[strcspn(readable, "@")] = '\0';    /* a version */
+    return readable;
 }
 
 /* dir/file, without the "x/.." that builds outside the tree leave in it. */
@@ -157,6 +159,20 @@ fullpath(const char *dir, const char *file)
     return path;
 }
 
+/* What there is to say of an address whose function has no name: it can be looked up in the file. */
+static char *
+nameless(struct place *p, const struct module *m, uint64_t pc)
+{
+    char buf[PATH_MAX];
+
+    p->offset = m != NULL ? pc - m->start : 0;
+    if (m != NULL)
+        snprintf(buf, sizeof buf, "%s+0x%lx", p->module, p->offset);
+    else
+        snprintf(buf, sizeof buf, "0x%lx", pc);
+    return xstrdup(buf);
+}
+
 const struct place *
 symbol_at(uint64_t addr, bool call)
 {
@@ -171,18 +187,17 @@ symbol_at(uint64_t addr, bool call)
         return (struct place *)*v;
     p = xrealloc(NULL, 1, sizeof *p);
     *v = (uintptr_t)p;
-    *p = (struct place){ .function = "??", .module = "", .address = addr };
+    *p = (struct place){ .module = "", .address = addr };
     mod = moduleof(pc);
     m = target_module(target, pc);
     if (m != NULL)
         p->module = xstrdup(basename_of(m->path));
-    if (mod == NULL)
-        return p;
-    p->function = functionname(mod, pc, &p->offset);
-    if (p->function == NULL)
-        p->function = "??";
+    p->function = mod != NULL ? functionname(mod, pc, &p->offset) : NULL;
+    p->known = p->function != NULL;
+    if (!p->known)
+        p->function = nameless(p, m, pc);
     p->offset += call;
-    line = dwfl_module_getsrc(mod, pc);
+    line = mod != NULL ? dwfl_module_getsrc(mod, pc) : NULL;
     if (line != NULL) {
         const char *file = dwfl_lineinfo(line, NULL, &p->line, NULL, NULL, NULL);
 

@@ -9,16 +9,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+void
+nomemory(void)
+{
+    complain("%s", strerror(ENOMEM));
+    exit(EXIT_OWN);
+}
+
 void *
 xrealloc(void *p, size_t n, size_t size)
 {
     void *q = reallocarray(p, n != 0 ? n : 1, size);
 
-    if (q == NULL) {
-        complain("%s", strerror(ENOMEM));
-        exit(EXIT_OWN);
-    }
+    if (q == NULL)
+        nomemory();
     return q;
+}
+
+FILE *
+xmemstream(char **text, size_t *size)
+{
+    FILE *f;
+
+    *text = NULL;
+    f = open_memstream(text, size);
+    if (f == NULL)
+        nomemory();
+    return f;
+}
+
+void
+xmemclose(FILE *f)
+{
+    if (fclose(f) != 0)
+        nomemory();
 }
 
 char *

@@ -62,6 +62,7 @@ bool scriptinterp(struct verdict *v, const char *head, size_t n, char *next,
 
 /* main.c: "gossamer: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+extern void (*beforecomplaint)(void);   /* who has the screen gives it back here */
 /* The status for the end: 0, or EXIT_OWN when standard output could not be written. */
 int flushed(void);
 int print(const char *text);

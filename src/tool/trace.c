@@ -25,15 +25,28 @@ ours(struct target *t, const struct stack *st, int i)
     return m != NULL && m == target_library(t);
 }
 
+/* How many frames there are without those that called main. */
+static int
+withoutstart(const struct stack *st)
+{
+    for (int i = st->n > 4 ? st->n - 4 : 1; i < st->n; i++)
+        if (strncmp(stack_place(st, i)->function, "__libc_start_", 13) == 0)
+            return i;
+    return st->n;
+}
+
 void
 stack_trim(struct target *t, struct stack *st)
 {
     struct stack whole = *st;
-    int lo = 0, hi = st->n;
+    int lo = 0, hi = withoutstart(st);
 
     while (hi > 0 && ours(t, st, hi - 1))
         hi--;
     while (lo + 1 < hi && ours(t, st, lo) && ours(t, st, lo + 1))
+        lo++;
+    /* stripped, and not a function that the program could call: a hook's tail call */
+    if (lo + 1 < hi && ours(t, st, lo) && !stack_place(st, lo)->known)
         lo++;
     *st = (struct stack){ .cut = whole.cut };
     for (int i = lo; i < hi; i++) {

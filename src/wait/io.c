@@ -59,9 +59,11 @@ raw(struct call *c)
 /* The call was interrupted. By a signal that went to another G, for nothing: again. By a handler of
  * ours that was queued, which the kernel knows nothing of: as SA_RESTART and signal(7) say. */
 static bool
-goeson(struct g *gp, long nr)
+goeson(struct g *gp, unsigned how, long r, long nr)
 {
-    if (cancelnow(gp) || nr == SYS_rt_sigtimedwait)
+    if (r == NOTMADE)
+        return !gp->masked || !gp->sigran;
+    if (r != -EINTR || ((how & NoPoint) == 0 && cancelnow(gp)) || nr == SYS_rt_sigtimedwait)
         return false;           /* the latter looks at its queue first */
     if (!gp->sigran)
         return true;
@@ -77,18 +79,19 @@ goeson(struct g *gp, long nr)
 }
 
 long
-io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f)
+io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f)
 {
     struct g *gp = getg();
     long r;
 
     if (gp == NULL)
         return sys6(nr, a, b, c, d, e, f);
-    signal_begin(gp);
+    if (!gp->masked)            /* it has begun before its mask was set */
+        signal_begin(gp);
     do {
-        if (cancelnow(gp))
+        if ((how & NoPoint) == 0 && cancelnow(gp))
             return -EINTR;
-        if (blocks)
+        if (how & Blocks)
             entersyscallblock(gp);
         else
             entersyscall(gp);
@@ -96,14 +99,14 @@ io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f)
          * sets sigwork, and then pokes us: see breakcall. */
         r = sys6_unless(&gp->sigwork, nr, a, b, c, d, e, f);
         exitsyscall(gp);        /* handlers of what is queued run in here */
-    } while (unlikely(r == NOTMADE || (r == -EINTR && goeson(gp, nr))));
-    return r;
+    } while (unlikely(r == NOTMADE || r == -EINTR) && goeson(gp, how, r, nr));
+    return r == NOTMADE ? -EINTR : r;
 }
 
 static long
 blocking(struct call *c)
 {
-    return io_syscall(false, c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
+    return io_syscall(0, c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
 }
 
 int
@@ -582,7 +585,7 @@ io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags)
 long
 io_connect(int fd, const struct sockaddr *sa, socklen_t len)
 {
-    long r = io_syscall(false, SYS_connect, fd, A(sa), len, 0, 0, 0);
+    long r = io_syscall(0, SYS_connect, fd, A(sa), len, 0, 0, 0);
 
     pdforget(fd);
     return r;

@@ -79,6 +79,18 @@ disarm(struct g *gp)
     gclaim(&gp->wake, WakeSignal, &parked);
 }
 
+/* Without waiting. The kernel says -EINTR even then if a signal comes at that moment, also to our SIGURG. */
+static long
+asking(struct g *gp, struct asker *a)
+{
+    long r;
+
+    do
+        r = a->ask(a);
+    while (r == -EINTR && !gp->sigran);
+    return r;
+}
+
 /* > 0 or -errno from ask; 0: time is up; -EPERM: cannot be done here. */
 static long
 waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t when)
@@ -101,13 +113,13 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
                 return -EPERM;
             seq[i] = edges(pd);
         }
-        r = a->ask(a);
+        r = asking(gp, a);
         if (r != 0 || expired)
             return r;
         acquirem(gp);           /* until the wait is undone: handlers may wait themselves */
         store_rlx(&gp->wake, WakeArmed);
         queued = joinqueues(gp, w, want, n, seq, &sure);
-        if (queued < n || (!sure && (r = a->ask(a)) != 0)) {
+        if (queued < n || (!sure && (r = asking(gp, a)) != 0)) {
             disarm(gp);
             leavequeues(w, queued);
             releasem(gp);
@@ -158,7 +170,7 @@ kernelpoll(struct pollfd *fds, nfds_t n, int64_t ns)
 {
     struct timespec ts = { ns / 1000000000, ns % 1000000000 };
 
-    return io_syscall(ns != 0, SYS_ppoll, A(fds), A(n), ns < 0 ? 0 : A(&ts), 0, 8, 0);
+    return io_syscall(ns != 0 ? Blocks : 0, SYS_ppoll, A(fds), A(n), ns < 0 ? 0 : A(&ts), 0, 8, 0);
 }
 
 static uint8_t
@@ -199,7 +211,7 @@ poll_poll(struct pollfd *fds, nfds_t n, int64_t *ns)
     long r;
 
     if (gp == NULL || *ns == 0) {
-        r = gp != NULL ? askpoll(&a) : kernelpoll(fds, n, *ns);
+        r = gp != NULL ? asking(gp, &a) : kernelpoll(fds, n, *ns);
         if (gp != NULL)
             preemptpoint(gp);
         return r;
@@ -239,7 +251,7 @@ kernelselect(struct asker *a, int64_t ns)
     for (int i = 0; i < 3; i++)
         if (a->in[i] != NULL)
             memcpy(a->out[i], a->in[i], setbytes(a->nfds));
-    return io_syscall(ns != 0, SYS_pselect6, a->nfds, A(a->out[0]), A(a->out[1]), A(a->out[2]), ns < 0 ? 0 : A(&ts), 0);
+    return io_syscall(ns != 0 ? Blocks : 0, SYS_pselect6, a->nfds, A(a->out[0]), A(a->out[1]), A(a->out[2]), ns < 0 ? 0 : A(&ts), 0);
 }
 
 static int
@@ -277,7 +289,7 @@ poll_select(int n, fd_set *rd, fd_set *wr, fd_set *ex, int64_t *ns)
     long r = -EPERM;
 
     if (gp == NULL || n < 0 || n > FD_SETSIZE) {
-        r = io_syscall(*ns != 0, SYS_pselect6, n, A(rd), A(wr), A(ex), *ns < 0 ? 0 : A(&ts), 0);
+        r = io_syscall(*ns != 0 ? Blocks : 0, SYS_pselect6, n, A(rd), A(wr), A(ex), *ns < 0 ? 0 : A(&ts), 0);
         timeleft(ns, when);
         return r;
     }
@@ -288,7 +300,7 @@ poll_select(int n, fd_set *rd, fd_set *wr, fd_set *ex, int64_t *ns)
         }
     nwant = wanted(&a, want);
     if (*ns == 0)
-        return askselect(&a);
+        return asking(gp, &a);
     if (nwant >= 0)
         r = waitfds(gp, &a, want, nwant, when);
     if (r == -EPERM)

@@ -124,8 +124,8 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     ucontext_t *uc = ucontext;
     struct g *gp = curg;
     struct m *mp = active ? interruptedruntime() : NULL;
-    uint64_t before, during = 0;
-    bool outer, intr;
+    uint64_t before, during = 0, all = ~UINT64_C(0);
+    bool outer, intr, masked;
     int saved = errno;
 
     if (sig == SIGURG && !signal_caught(SIGURG))
@@ -162,6 +162,8 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     gp->sigmask = gp->m->sigmask = during;
     outer = gp->nopreempt;
     gp->nopreempt |= untouchable(gp, uc);
+    masked = gp->masked;
+    gp->masked = false;
     releasem(gp);
     call(sig, info, uc);
     gp->sigran = true;          /* after the call: waits of the handler's own clear them */
@@ -170,9 +172,15 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     gp->nopreempt = outer;
     memcpy(&before, &uc->uc_sigmask, sizeof before);    /* the handler may have changed it */
     before &= ~UNBLOCKABLE;
-    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&before), 0, 8);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);       /* until the return from the frame sets `before` */
     gp->sigmask = gp->m->sigmask = before;
     signal_unblocked(gp);
+    if (gp->sigwork)
+        signal_next(gp);
+    if ((gp->masked = masked)) {
+        gp->sigwork = true;     /* for sys6_unless, if the call has not begun */
+        breakcall(uc);
+    }
     gp->locks--;
     errno = saved;
 }

@@ -197,6 +197,25 @@ signal_deliver(struct g *gp)
     }
 }
 
+/* The end of a trampoline, with all signals blocked: the first that gp has open now is sent, and comes when the
+ * handler's frame is gone, as it would natively. */
+void
+signal_next(struct g *gp)
+{
+    siginfo_t info;
+    int sig;
+
+    lock(&siglock);
+    sig = dequeue(gp, ~maskof(gp), &info);
+    gp->sigwork = (load_rlx(&gp->sigpend) & ~maskof(gp)) != 0;
+    unlock(&siglock);
+    if (sig == 0)
+        return;
+    memcpy(gp->sent, &info, sizeof gp->sent);
+    gp->sigsent = true;
+    sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(&info));
+}
+
 /* gp's mask has changed. Pinned. */
 void
 signal_unblocked(struct g *gp)
@@ -258,7 +277,7 @@ signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts)
             return (int)r;
         left.tv_sec = ns > 0 ? ns / 1000000000 : 0;
         left.tv_nsec = ns > 0 ? ns % 1000000000 : 0;
-        r = io_syscall(true, SYS_rt_sigtimedwait, A(&kernel), A(info), until != 0 ? A(&left) : 0, 8, 0, 0);
+        r = io_syscall(Blocks, SYS_rt_sigtimedwait, A(&kernel), A(info), until != 0 ? A(&left) : 0, 8, 0, 0);
     } while (r == -EINTR && !gp->sigran && !cancelnow(gp));
     gp->sigwait = 0;
     return (int)r;
@@ -288,8 +307,9 @@ signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, 
     long r;
 
     if (gp == NULL || set == NULL)
-        return io_syscall(true, nr, a, b, c, d, e, f);
+        return io_syscall(Blocks, nr, a, b, c, d, e, f);
     memcpy(&during, set, sizeof during);
+    signal_begin(gp);           /* a handler that runs from here on ends the call */
     acquirem(gp);
     lock(&siglock);             /* a sender finds the old mask and queues before us, or the new one */
     before = gp->sigmask;
@@ -303,7 +323,9 @@ signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, 
         signal_mask(SIG_SETMASK, &old, NULL);
         return -EINTR;
     }
-    r = io_syscall(true, nr, a, b, c, d, e, f);
+    gp->masked = true;
+    r = io_syscall(Blocks, nr, a, b, c, d, e, f);
+    gp->masked = false;
     acquirem(gp);
     gp->sigmask = before;
     if (gp->m->sigmask != before)

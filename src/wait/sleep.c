@@ -98,7 +98,7 @@ sleep_clock(clockid_t clock, int flags, const struct timespec *req, struct times
     if (gp == NULL || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)) {
         if (clock == CLOCK_THREAD_CPUTIME_ID)
             return -EINVAL;
-        return (int)io_syscall(true, SYS_clock_nanosleep, clock, flags, A(req), A(rem), 0, 0);
+        return (int)io_syscall(Blocks, SYS_clock_nanosleep, clock, flags, A(req), A(rem), 0, 0);
     }
     if (!(flags & TIMER_ABSTIME))
         return sleep_for(req, rem);

@@ -180,6 +180,7 @@ bool signal_process(const siginfo_t *info, uint64_t *mask);
 void signal_deliver(struct g *gp);
 long signal_self(struct g *gp, const siginfo_t *info);  /* gp runs; the handler runs in here */
 bool signal_issent(struct g *gp, const siginfo_t *info);
+void signal_next(struct g *gp);
 void signal_unblocked(struct g *gp);
 uint64_t signal_pending(struct g *gp);
 bool signal_blocked(const struct g *gp, int sig);
@@ -209,8 +210,10 @@ int io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq,
 void io_packets(void);          /* O_DIRECT was set on something: a pipe may be in packet mode */
 void io_timeouts(void);         /* SO_RCVTIMEO or SO_SNDTIMEO was used */
 void io_closing(int fd);        /* wakes what waits for it; before the kernel closes it */
-/* A call of kind syscall: between entersyscall and exitsyscall. `blocks`: it surely will. */
-long io_syscall(bool blocks, long nr, long a, long b, long c, long d, long e, long f);
+/* A call of kind syscall: between entersyscall and exitsyscall. Blocks: it surely will; NoPoint: it is no
+ * cancellation point, and goes on if the thread is cancelled. */
+enum { Blocks = 1, NoPoint = 2 };
+long io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f);
 
 /* ---- poll.c: timeouts in ns, -1 for ever; on return the time that is left in *ns if it is > 0 ---- */
 
