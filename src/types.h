@@ -116,6 +116,7 @@ struct g {
     bool nopreempt;             /* a handler runs over code that must not be left half done; the G */
     bool urgblocked;            /* the program blocks SIGURG, which the kernel's mask never has; the G */
     bool masked;                /* in a call with a signal mask of its own: a handler that ran ends it; the G */
+    bool sigdead;               /* it ends, and takes no signal any more; siglock */
     bool sigsent;               /* the signal that it sends itself is under way: its siginfo follows; the G */
     uint64_t sent[6];           /* as much of it as the kernel keeps */
     bool sigran;                /* a handler has run; the G's handlers set, its waits clear */
@@ -169,7 +170,7 @@ struct m {
     bool dying;                 /* its affine G has ended: so will it; that G */
     bool spinning;              /* its M; startm for a sleeping one */
     bool blocked;               /* asleep on g0 with nothing held; its M and its signal handlers */
-    volatile bool preempting;   /* SIGURG is on its way; sysmon sets, its M clears */
+    _Atomic bool preempting;    /* SIGURG is on its way; sysmon sets, its M clears */
     volatile bool deferred;     /* a signal was put off until the G's locks is 0; its M */
     uint32_t rnd;
     struct note park;

@@ -89,6 +89,20 @@ elfsym(const struct link_map *lm, const char *name)
     return NULL;
 }
 
+/* Names that an object refers to and does not define stand before the hashed ones in its table. */
+bool
+elfrefers(const struct link_map *lm, const char *name)
+{
+    struct symtab t;
+
+    if (!tables(lm, &t))
+        return false;
+    for (uint32_t i = 1; i < t.hash[1]; i++)
+        if (t.sym[i].st_shndx == SHN_UNDEF && strcmp(t.str + t.sym[i].st_name, name) == 0)
+            return true;
+    return false;
+}
+
 struct link_map *
 elfself(void)
 {

@@ -68,6 +68,7 @@
     X(clock_gettime) X(clock_getres) X(getrusage) X(timer_create) X(timer_delete) \
     X(sched_getscheduler) X(sched_getparam) X(getpriority) \
     X(setpriority) X(nice) X(unshare) X(setns) X(setfsuid) X(setfsgid) \
+    X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) X(execveat) \
     X(fork) X(_Fork) X(clone) X(vfork) X(daemon) X(dlopen) X(dlmopen) X(dlclose) X(dlsym) X(dlvsym) X(dl_iterate_phdr)
 
 /* Names with prototypes that no header gives under our feature macros. */

@@ -352,7 +352,8 @@ control(int fd, int cmd, long arg)
     switch (cmd) {
     case F_SETLKW:
     case F_OFD_SETLKW:
-        return io_syscall(Blocks, SYS_fcntl, fd, cmd, arg, 0, 0, 0);
+        cancelpoint();
+        return interruptedl(io_syscall(Blocks, SYS_fcntl, fd, cmd, arg, 0, 0, 0));
     case F_SETFL:
         r = sys3(SYS_fcntl, fd, cmd, arg);
         nonblockchanged();

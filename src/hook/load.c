@@ -52,6 +52,7 @@ dlopen(const char *path, int mode)
     bool outer;
     void *h;
 
+    mode &= ~RTLD_DEEPBIND;     /* it would bind the library to libc past us: two kinds of threads in one program */
     if (!active)
         return real.dlopen(path, mode);
     if (path == NULL || (strchr(path, '/') == NULL && hasrunpath(__builtin_return_address(0)))) {
@@ -81,7 +82,7 @@ dlmopen(Lmid_t ns, const char *path, int mode)
 {
     uint64_t before = active ? tlsstale() : 0;
     bool outer = nopreempt(true);
-    void *h = real.dlmopen(ns, path, mode);
+    void *h = real.dlmopen(ns, path, mode & ~RTLD_DEEPBIND);
 
     nopreempt(outer);
     loaded(before);

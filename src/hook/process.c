@@ -1,6 +1,7 @@
 /* fork and what is like it. The child is passive, whoever forked and by whichever name. */
 #define _GNU_SOURCE 1
 #include "hook/hook.h"
+#include "base/elfsym.h"
 #include <linux/sched.h>
 #include <stdarg.h>
 #include <string.h>
@@ -17,17 +18,41 @@ forked(void)
     }
 }
 
+/* The tracer of a child that asks for it is the kernel thread that forked it, and nobody else may use ptrace on it. A
+ * program that calls ptrace forks from Gs that stay on their M. */
+static void
+beforefork(void)
+{
+    static _Atomic int traces = -1;
+    int t = load_rlx(&traces);
+
+    if (!active || curg == NULL)
+        return;
+    if (t < 0) {
+        t = 0;
+        for (const struct link_map *lm = _r_debug.r_map; lm != NULL && !t; lm = lm->l_next)
+            t = lm != elfself() && elfrefers(lm, "ptrace");
+        store_rlx(&traces, t);
+    }
+    if (t)
+        affine();
+}
+
 /* Our child handler, registered in init.c, comes before any other. */
 HOOK pid_t
 fork(void)
 {
+    beforefork();
     return real.fork();
 }
 
 HOOK pid_t
 _Fork(void)
 {
-    pid_t pid = real._Fork();
+    pid_t pid;
+
+    beforefork();
+    pid = real._Fork();
 
     if (pid == 0)
         forked();

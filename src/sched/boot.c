@@ -191,6 +191,7 @@ start(void)
     if (!adopt())
         return refuse("no memory", "");
     preemptinit();
+    tlssetxid();
     sched.needspare = true;
     notewakeup(&sched.newmnote);
     store_rel((_Atomic int *)&active, 1);

@@ -6,6 +6,7 @@
  * next timer as deadline, the others on their notes.
  */
 #include "sched/sched.h"
+#include "base/probe.h"
 
 enum { STEALROUNDS = 4 };
 
@@ -28,6 +29,7 @@ injectlocal(struct m *mp, struct glist *list)
 
     while ((gp = glistpop(list)) != NULL) {
         store_rlx(&gp->status, Grunnable);
+        probe1(ready, gp->goid);
         runqput(mp->p, gp, false);
     }
     atomic_thread_fence(memory_order_seq_cst);  /* queue first, then look for spinners: see idle */
@@ -51,6 +53,7 @@ pollnetwork(struct m *mp)
     if (list.n > 0)
         injectlocal(mp, &list);
     store_rlx(&gp->status, Grunnable);
+    probe1(ready, gp->goid);
     return gp;
 }
 
@@ -94,6 +97,7 @@ stealwork(struct m *mp)
                 continue;
             if ((gp = runqsteal(mp->p, from, last)) != NULL) {
                 mp->count.steals++;
+                probe3(steal, gp->goid, from->id, mp->p->id);
                 return gp;
             }
         }
@@ -110,7 +114,8 @@ lookaround(struct m *mp, bool *inherit)
 
     checktimers(mp, pp);
     *inherit = false;
-    if ((++pp->tick % 61 == 0 || load_rlx(&pp->global)) && load_rlx(&sched.runqsize) > 0) {
+    pp->tick++;
+    if ((globalturn(pp) || load_rlx(&pp->global)) && load_rlx(&sched.runqsize) > 0) {
         store_rlx(&pp->global, false);
         lock(&sched.lock);
         gp = globrunqget(pp, 1);
@@ -211,6 +216,7 @@ pollidle(struct m *mp, struct g **gpp)
     *gpp = glistpop(&list);
     if (*gpp != NULL) {
         store_rlx(&(*gpp)->status, Grunnable);
+        probe1(ready, (*gpp)->goid);
         if (list.n > 0)
             injectlocal(mp, &list);
     } else {

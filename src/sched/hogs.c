@@ -8,6 +8,8 @@
  *
  * Where no P computes for that long nothing of this happens: one load of a word that nobody writes.
  *
+ * While this lasts the Ps take turns between the global queue and their own.
+ *
  * Fairness: a hog is only preempted in favour of a G that has waited, and not in its first half millisecond;
  * so hogs get at least that between two wake-ups.
  */
@@ -90,6 +92,8 @@ hoglook(int64_t now)
     }
     if (all)
         last = now;
+    else if (load_rlx(&hogs) && load_rlx(&sched.runqsize) > gomaxprocs)
+        last = now;             /* what we have put there is to be gone first */
     if (load_rlx(&hogs) != (now - last < LINGER))
         store_rlx(&hogs, now - last < LINGER);
 }

@@ -8,8 +8,10 @@
  */
 #define _GNU_SOURCE 1
 #include "sched/sched.h"
+#include "base/probe.h"
 #include "base/real.h"
 #include <errno.h>
+#include <limits.h>
 
 enum { G0STACK = 256 << 10 };
 
@@ -280,7 +282,7 @@ maskpoked(struct m *mp)
     setmask(mp, mp == &sigm && mp->blocked ? load_rlx(&idlemask) : G0MASK);
     if (mp == &sigm) {
         store_rel(&maskdone, seq);
-        futex_wake(&maskdone, 1);
+        futex_wake(&maskdone, INT_MAX);
     }
     return mp->sigmask;
 }
@@ -304,15 +306,24 @@ maskchanged(const struct g *gp)
     store_rlx(&maskstale, true);        /* others may have it open */
 }
 
+/* What every G without an M blocks; *on: those with one, whose M takes what they have open itself, and in the
+ * order in which it was sent. */
 static uint64_t
-allblock(void)
+allblock(uint64_t *on)
 {
-    uint64_t mask = ~UINT64_C(0);
+    uint64_t off = G0MASK;      /* whoever it is, SIGURG and libc's stay open */
 
-    for (struct g *gp = load_acq(&sched.allgs); gp != NULL; gp = gp->alllink)
-        if (load_rlx(&gp->status) != Gdead)
-            mask &= *(volatile uint64_t *)&gp->sigmask;
-    return mask;
+    *on = off;
+    for (struct g *gp = load_acq(&sched.allgs); gp != NULL; gp = gp->alllink) {
+        uint32_t status = load_rlx(&gp->status);
+        uint64_t mask = *(volatile uint64_t *)&gp->sigmask;
+
+        if (status == Grunning || status == Gsyscall)
+            *on &= mask;
+        else if (status != Gdead)
+            off &= mask;
+    }
+    return off;
 }
 
 /* sysmon: brings idlemask up to what every G blocks. A G that blocks more while we look sees nextmask, or we
@@ -321,18 +332,22 @@ void
 maskrelax(int64_t now)
 {
     static int64_t next;
+    uint64_t on, before = load_rlx(&idlemask);
     int64_t took;
 
     if (likely(!load_rlx(&maskstale)) || now < next)
         return;
     store_rlx(&maskstale, false);
     lock(&masklock);
-    store_rlx(&nextmask, allblock());
+    store_rlx(&nextmask, allblock(&on));
     atomic_thread_fence(memory_order_seq_cst);
-    store_rlx(&idlemask, load_rlx(&nextmask) | allblock());
+    store_rlx(&idlemask, load_rlx(&nextmask) | allblock(&on));
     store_rlx(&nextmask, load_rlx(&idlemask));
     unlock(&masklock);
-    pokem(&sigm);
+    if (load_rlx(&idlemask) != before)
+        pokem(&sigm);
+    if (~on & load_rlx(&idlemask))
+        store_rlx(&maskstale, true);    /* when they park, we stand in for them */
     took = nanotime() - now;
     next = now + (took * 20 > 10000000 ? took * 20 : 10000000);
 }
@@ -427,6 +442,7 @@ handoffp(struct p *pp)
     int32_t none = 0;
     int64_t when, until;
 
+    probe1(handoff, pp->id);
     if (!runqempty(pp) || load_acq(&sched.runqsize) != 0) {
         startm(pp, false);
         return;

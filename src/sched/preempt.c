@@ -14,6 +14,7 @@
  */
 #define _GNU_SOURCE 1
 #include "sched/sched.h"
+#include "base/probe.h"
 #include "base/real.h"
 #include <errno.h>
 #include <link.h>
@@ -117,8 +118,6 @@ lookaround(struct g *gp, void *ucontext)
     gp->sigwork = true;
     unpin(gp);
     gp->nopreempt = outer;
-    if (cancelnow(gp) && preemptcancel != NULL)
-        preemptcancel(gp);
 }
 
 /* At the edges of a program's handler the kernel's mask is not yet, or no longer, the one that gp is known to
@@ -141,13 +140,12 @@ onurg(int sig, siginfo_t *info, void *ucontext)
     struct m *mp = gp != NULL ? gp->m : curm;
 
     /* Sent to a thread by this process: sysmon, if it says so. */
-    if (!ours || mp == NULL || !mp->preempting) {
+    if (!ours || mp == NULL || !atomic_exchange(&mp->preempting, false)) {
         if (preemptother != NULL)
             preemptother(sig, info, ucontext);
         errno = saved;
         return;
     }
-    mp->preempting = false;
     if (gp == NULL) {
         if (load_rlx(&masksused)) {
             uint64_t mask = maskpoked(mp);
@@ -162,6 +160,8 @@ onurg(int sig, siginfo_t *info, void *ucontext)
             lookaround(gp, ucontext);
         else
             gp->sigwork = true;
+        if (cancelnow(gp) && preemptcancel != NULL)
+            preemptcancel(gp);
     }
     errno = saved;
 }
@@ -179,6 +179,7 @@ preemptone(struct p *pp)
     if (mp == NULL)
         return;
     gp = *(struct g *volatile *)&mp->curg;
+    probe2(preempt, pp->id, gp);
     if (gp != NULL)
         gp->sigwork = true;     /* makes its next unpin look; if it has left meanwhile, for nothing */
     if (asyncpreempt && (curg == NULL || curg->m != mp))

@@ -12,6 +12,7 @@
  * costs at most one tick of sysmon, which looks for waiting work beside idle Ps; then the guess is mended.
  */
 #include "sched/sched.h"
+#include "base/probe.h"
 #include <linux/membarrier.h>
 
 struct sched sched;
@@ -102,7 +103,7 @@ schednext(struct m *mp, struct p *pp)
     if (unlikely(mp->lockedg != NULL))
         return NULL;
     pp->tick++;
-    if (unlikely(pp->tick % 61 == 0 && load_rlx(&sched.runqsize) > 0)) {
+    if (unlikely(globalturn(pp) && load_rlx(&sched.runqsize) > 0)) {
         store_rlx(&pp->global, true);
         return NULL;
     }
@@ -167,6 +168,7 @@ gopark(struct g *gp, enum waitreason why)
         gp->waitreason = (uint8_t)why;
         gp->waitsince = load_rlx(&sched.now);
         store_rlx(&gp->status, Gwaiting);
+        probe3(park, gp->goid, gp->waitreason, gp->waiton);
         leave(mp, gp, PrevPark);
     }
     releasem(gp);
@@ -266,6 +268,7 @@ ready(struct m *mp, struct g *gp)
 
     must(pp != NULL && pp->m == mp);
     store_rlx(&gp->status, Grunnable);
+    probe1(ready, gp->goid);
     if (unlikely(load_rlx(&hogs)) && load_rlx(&sched.npidle) == 0 && mp->curg != NULL && !parkssoon(mp->curg)) {
         lock(&sched.lock);
         globrunqput(gp);
@@ -318,8 +321,10 @@ injectglist(struct glist *list)
 
     if (n == 0)
         return;
-    for (struct g *gp = list->head; gp != NULL; gp = gp->schedlink)
+    for (struct g *gp = list->head; gp != NULL; gp = gp->schedlink) {
         store_rlx(&gp->status, Grunnable);
+        probe1(ready, gp->goid);
+    }
     lock(&sched.lock);
     globrunqputlist(list);
     unlock(&sched.lock);
@@ -378,6 +383,7 @@ newproc(struct g *parent, struct g *gp)
 
     gcount(mp->p, 1);
     gp->locks = 1;              /* until it has done prevdone */
+    probe3(create, gp->goid, parent->goid, gp->start);
     ready(mp, gp);
     releasem(parent);
 }

@@ -147,6 +147,12 @@ void exitsyscall(struct g *gp);
 /* ---- hogs.c ---- */
 
 extern _Atomic bool hogs;                               /* every P computes: wake-ups preempt */
+static inline bool
+globalturn(struct p *pp)
+{
+    return pp->tick % 61 == 0 || (unlikely(load_rlx(&hogs)) && pp->tick % 2 == 0);
+}
+
 void hogpreempt(int n);                                 /* n Gs have been put into the global queue */
 void hoglook(int64_t now);                              /* sysmon */
 void hogsleep(int64_t delay);                           /* sysmon */
@@ -212,6 +218,7 @@ extern int passiveheld;                                 /* mutexes of the kernel
 void tlsstack(struct g *gp);
 void tlsstart(void);                                    /* first thing a new G does */
 void tlsexit(struct g *gp);                             /* on the G, which may park in it */
+void tlssetxid(void);                                   /* at boot */
 void tlsreset(void);                                    /* in a forked child */
 uint64_t tlsstale(void);
 void tlschanged(uint64_t before);                        /* hook */

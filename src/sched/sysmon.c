@@ -212,7 +212,8 @@ sysmon(void *unused)
 
     rsequnregister();
     store_rlx(&sysmontid, (int)sys3(SYS_gettid, 0, 0, 0));
-    netpollprivate();
+    if (tracens == 0)           /* which is written by us, to the process's stderr */
+        netpollprivate();
     for (;;) {
         int64_t now;
         bool did = false;

@@ -96,7 +96,10 @@ io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f
         else
             entersyscall(gp);
         /* What was queued for us before the kernel could be interrupted is handled first; whoever queues it
-         * sets sigwork, and then pokes us: see breakcall. */
+         * sets sigwork, and then pokes us: see breakcall. A cancellation may have set it before we looked at
+         * signals last, which cleared it: from here on nobody does. */
+        if ((how & NoPoint) == 0 && cancelnow(gp))
+            gp->sigwork = true;
         r = sys6_unless(&gp->sigwork, nr, a, b, c, d, e, f);
         exitsyscall(gp);        /* handlers of what is queued run in here */
     } while (unlikely(r == NOTMADE || r == -EINTR) && goeson(gp, how, r, nr));

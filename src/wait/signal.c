@@ -114,7 +114,7 @@ elsewhere(struct g *gp, bool direct, int sig, const siginfo_t *info, ucontext_t 
     if (info->si_code == SI_TKILL || main == NULL || gp == main || direct ||
         load_rlx(&main->status) == Gdead || (main->sigmask >> (sig - 1) & 1) != 0)
         return false;
-    signal_send(main, info);
+    signal_handon(main, info);
     return true;
 }
 
@@ -274,12 +274,23 @@ signal_mask(int how, const sigset_t *set, sigset_t *old)
         case SIG_SETMASK: break;
         default: return -EINVAL;
         }
-        acquirem(gp);
-        gp->urgblocked = new >> Urg & 1;
+        bool urg = new >> Urg & 1;
+
         new &= ~UNBLOCKABLE;
-        if (new != gp->sigmask) {
+        /* What is opened and pending comes in here, in the kernel's order; pinned, we would put it off and
+         * change the order. gp->sigmask is wrong for a moment: onurg sees that (maskknown) and does nothing. */
+        if (gp->sigmask & ~new)
+            sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&new), 0, 8);
+        acquirem(gp);
+        gp->urgblocked = urg;
+        if (new != gp->sigmask || new != gp->m->sigmask) {
+            bool opened = (gp->sigmask & ~new) != 0;
+
             gp->sigmask = new;
-            setmask(gp->m, new);
+            if (opened)
+                gp->m->sigmask = new;
+            else
+                setmask(gp->m, new);
             masksfirst();
             maskchanged(gp);
         }

@@ -17,6 +17,7 @@ enum { MAXQUEUED = 4096 };
 
 struct sigentry {
     struct sigentry *next;
+    bool process;               /* was sent to the process: another thread may have it */
     siginfo_t info;
 };
 
@@ -51,7 +52,7 @@ getentry(void)
 
 /* siglock held. Standard signals are pending at most once; real-time ones queue. False: no room. */
 static bool
-enqueue(struct g *gp, int sig, const siginfo_t *info)
+enqueue(struct g *gp, int sig, const siginfo_t *info, bool process)
 {
     struct sigentry *e, **at = &gp->sigq;
 
@@ -61,6 +62,7 @@ enqueue(struct g *gp, int sig, const siginfo_t *info)
     if (e == NULL)
         return false;
     e->info = *info;
+    e->process = process;
     while (*at != NULL && (*at)->info.si_signo <= sig)
         at = &(*at)->next;
     e->next = *at;
@@ -121,9 +123,9 @@ signal_issent(struct g *gp, const siginfo_t *info)
     return true;
 }
 
-/* Sends info->si_signo to gp. Not from inside the runtime. */
-int
-signal_send(struct g *gp, const siginfo_t *info)
+/* To gp, which has ended (`process`: then to whoever else has it open) or not. */
+static int
+sendto_g(struct g *gp, const siginfo_t *info, bool process)
 {
     int sig = info->si_signo;
     struct g *me = pin();
@@ -131,7 +133,12 @@ signal_send(struct g *gp, const siginfo_t *info)
 
     lock(&siglock);
     open = (maskof(gp) & bit(sig)) == 0 || (gp->sigwait & bit(sig)) != 0;
-    queued = enqueue(gp, sig, info);
+    if (gp->sigdead || (process && !open)) {
+        unlock(&siglock);
+        unpin(me);
+        return process ? -ESRCH : 0;
+    }
+    queued = enqueue(gp, sig, info, process);
     if (queued && open)
         gp->sigwork = true;
     unlock(&siglock);
@@ -150,6 +157,28 @@ signal_send(struct g *gp, const siginfo_t *info)
     return 0;
 }
 
+/* Sends info->si_signo to gp. Not from inside the runtime. */
+int
+signal_send(struct g *gp, const siginfo_t *info)
+{
+    return sendto_g(gp, info, false);
+}
+
+static void
+sendagain(const siginfo_t *info)
+{
+    sys3(SYS_rt_sigqueueinfo, sys3(SYS_getpid, 0, 0, 0), info->si_signo, A(info));
+}
+
+/* The same for one that is the process's, and came to another thread: if gp has ended or blocks it by now, the
+ * kernel looks again for somebody who has it open. */
+void
+signal_handon(struct g *gp, const siginfo_t *info)
+{
+    if (sendto_g(gp, info, true) == -ESRCH)
+        sendagain(info);
+}
+
 /* A signal for the process came to a thread that runs no G: to a G that waits for it or does not block it. If
  * there is none, this thread does so from now on (*mask: its own when the handler returns), and the
  * signal is sent once more, to stay pending. */
@@ -166,12 +195,12 @@ signal_process(const siginfo_t *info, uint64_t *mask)
                 gp = other;
     }
     if (gp != NULL) {
-        signal_send(gp, info);
+        signal_handon(gp, info);
         return true;
     }
     *mask |= b;                 /* the last G that had it open has ended */
     store_rlx(&maskstale, true);
-    sys3(SYS_rt_sigqueueinfo, sys3(SYS_getpid, 0, 0, 0), info->si_signo, A(info));
+    sendagain(info);
     return true;
 }
 
@@ -194,6 +223,34 @@ signal_deliver(struct g *gp)
         if (sig == 0)
             return;
         signal_self(gp, &info);
+    }
+}
+
+/* What was the process's and gp will not handle - it blocks it now, or ends - goes back to the process. Pinned. */
+static void
+giveback(struct g *gp, uint64_t set)
+{
+    for (;;) {
+        struct sigentry *e, **at = &gp->sigq;
+        siginfo_t info;
+        uint64_t left = 0;
+
+        lock(&siglock);
+        while ((e = *at) != NULL && (!e->process || (set & bit(e->info.si_signo)) == 0))
+            at = &e->next;
+        if (e != NULL) {
+            info = e->info;
+            *at = e->next;
+            e->next = freelist;
+            freelist = e;
+            for (struct sigentry *other = gp->sigq; other != NULL; other = other->next)
+                left |= bit(other->info.si_signo);
+            store_rlx(&gp->sigpend, left);
+        }
+        unlock(&siglock);
+        if (e == NULL)
+            return;
+        sendagain(&info);
     }
 }
 
@@ -220,8 +277,12 @@ signal_next(struct g *gp)
 void
 signal_unblocked(struct g *gp)
 {
-    if (unlikely(load_rlx(&gp->sigpend) & ~maskof(gp)))
+    if (likely(load_rlx(&gp->sigpend) == 0))
+        return;
+    if (load_rlx(&gp->sigpend) & ~maskof(gp))
         gp->sigwork = true;
+    if (load_rlx(&gp->sigpend) & maskof(gp))
+        giveback(gp, maskof(gp));
 }
 
 bool
@@ -244,8 +305,6 @@ takequeued(struct g *gp, uint64_t bits, siginfo_t *info)
     acquirem(gp);
     lock(&siglock);
     sig = dequeue(gp, bits, info);
-    if (sig == 0 && signal_main != gp)
-        sig = dequeue(signal_main, bits, info);
     gp->sigwait = sig == 0 ? bits : 0;
     unlock(&siglock);
     releasem(gp);
@@ -409,15 +468,60 @@ signal_timed(const siginfo_t *info, struct g **to)
     return tid > 0;
 }
 
+/* All blocked, so that nothing is handled on the way: the new program gets the mask that gp has, and so does
+ * gp when it comes back. */
+void
+signal_toexec(struct g *gp)
+{
+    uint64_t all = ~UINT64_C(0), mask;
+    siginfo_t info;
+    int sig;
+
+    acquirem(gp);
+    mask = maskof(gp);
+    if (load_rlx(&gp->sigpend) != 0)
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);
+    do {
+        lock(&siglock);
+        sig = dequeue(gp, mask, &info);
+        unlock(&siglock);
+        if (sig != 0)
+            sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(&info));
+    } while (sig != 0);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&mask), 0, 8);
+}
+
+void
+signal_fromexec(struct g *gp)
+{
+    uint64_t mask = maskof(gp);
+    struct timespec zero = { 0, 0 };
+    siginfo_t info;
+
+    while (sys4(SYS_rt_sigtimedwait, A(&mask), A(&info), A(&zero), 8) > 0) {
+        lock(&siglock);
+        enqueue(gp, info.si_signo, &info, info.si_code != SI_TKILL && info.si_code != SI_QUEUE);
+        unlock(&siglock);
+    }
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+    signal_unblocked(gp);
+    releasem(gp);
+}
+
 void
 signal_flush(struct g *gp)
 {
     siginfo_t info;
-    struct g *me;
+    struct g *me = pin();
 
-    if (gp->sigq == NULL)
+    lock(&siglock);
+    gp->sigdead = true;         /* from here on senders find that it has ended */
+    unlock(&siglock);
+    if (gp->sigq == NULL) {
+        unpin(me);
         return;
-    me = pin();
+    }
+    giveback(gp, ~UINT64_C(0));
     lock(&siglock);
     while (dequeue(gp, ~UINT64_C(0), &info) != 0)
         ;

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE 1
 #include "wait/wait.h"
+#include "base/probe.h"
 #include "base/real.h"
 #include <errno.h>
 #include <setjmp.h>
@@ -74,6 +75,7 @@ unlockall(struct g *gp)
 static _Noreturn void
 finish(struct g *gp)
 {
+    probe1(exit, gp->goid);
     tlsexit(gp);
     signal_flush(gp);
     kattr_drop(gp);
@@ -195,7 +197,7 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     gp->wasready = false;
     gp->runs = 0;
     gp->specused = false;
-    gp->sigwork = false;
+    gp->sigwork = gp->sigdead = false;
     gp->kattr = NULL;
     cpureset(gp, 0);
     gp->nopreempt = false;

@@ -176,6 +176,7 @@ extern struct g *signal_main;           /* takes what is sent to the process */
 
 int signal_send(struct g *gp, const siginfo_t *info);
 bool signal_timed(const siginfo_t *info, struct g **to);        /* a timer's, for that G; NULL: it is gone */
+void signal_handon(struct g *gp, const siginfo_t *info);
 bool signal_process(const siginfo_t *info, uint64_t *mask);
 void signal_deliver(struct g *gp);
 long signal_self(struct g *gp, const siginfo_t *info);  /* gp runs; the handler runs in here */
@@ -188,6 +189,8 @@ int signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts)
 const sigset_t *signal_callmask(const sigset_t *set, sigset_t *own);
 long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f); /* parks */
 bool signal_timer(int timer, int tid);  /* what it sends is for tid; 0: no longer; false: no room */
+void signal_toexec(struct g *gp);       /* what is queued is made pending in the kernel */
+void signal_fromexec(struct g *gp);     /* and back: there was no exec */
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */
 void signal_reset(void);        /* in a forked child */
 void signal_resetactions(void);

@@ -76,6 +76,20 @@ thread_pointer(void)
     return tp;
 }
 
+/* 1 where wrfsbase works in user mode (AT_HWCAP2 bit 1); set once by arch_init(). */
+extern char arch_fsgsbase;
+
+static inline void
+thread_pointer_set(char *tp)
+{
+    enum { SetFs = 0x1002 };    /* ARCH_SET_FS of arch_prctl(2) */
+
+    if (arch_fsgsbase)
+        __asm__ volatile("wrfsbase %0" :: "r"(tp) : "memory");
+    else
+        sys3(SYS_arch_prctl, SetFs, A(tp), 0);
+}
+
 /* The floating-point control words as a new context starts with them: those of its creator. */
 static inline uint64_t
 fp_control(void)
@@ -95,7 +109,5 @@ void context_switch(void **from, void *sp, void *tp);
 /* switch.S: lays out, below `top`, a context that calls entry(arg) on its first switch. */
 void *context_make(void *top, void (*entry)(void *), void *arg, uint64_t fp);
 
-/* 1 where wrfsbase works in user mode (AT_HWCAP2 bit 1); set once by arch_init(). */
-extern char arch_fsgsbase;
 
 #endif
