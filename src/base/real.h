@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <pthread.h>
@@ -80,6 +81,8 @@
     X(__recvfrom_chk, ssize_t, (int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *)) \
     X(__poll_chk, int, (struct pollfd *, nfds_t, int, size_t)) \
     X(__ppoll_chk, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t)) \
+    X(capget, int, (struct __user_cap_header_struct *, struct __user_cap_data_struct *)) \
+    X(capset, int, (struct __user_cap_header_struct *, struct __user_cap_data_struct *)) \
     X(__longjmp_chk, void, (struct __jmp_buf_tag *, int)) \
     X(__sysv_signal, __sighandler_t, (int, __sighandler_t)) \
     X(siginterrupt, int, (int, int))

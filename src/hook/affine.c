@@ -245,6 +245,46 @@ affineraw(long nr, const long a[6], long *r)
 
 /* ---- what only the thread itself can change ---- */
 
+/* The kernel takes 0 or the number of a kernel thread for a capability call. */
+static void
+capself(cap_user_header_t h, struct __user_cap_header_struct *own)
+{
+    struct g *gp = getg();
+
+    *own = *h;
+    if (gp != NULL && own->pid == gp->tid)
+        own->pid = 0;
+}
+
+HOOK int
+capget(cap_user_header_t h, cap_user_data_t data)
+{
+    struct __user_cap_header_struct own;
+    int r;
+
+    if (!active || h == NULL)
+        return real.capget(h, data);
+    capself(h, &own);
+    r = real.capget(&own, data);
+    h->version = own.version;   /* the kernel's, if it did not like ours */
+    return r;
+}
+
+HOOK int
+capset(cap_user_header_t h, const cap_user_data_t data)
+{
+    struct __user_cap_header_struct own;
+    int r;
+
+    if (!active || h == NULL)
+        return real.capset(h, data);
+    affine();
+    capself(h, &own);
+    r = real.capset(&own, data);
+    h->version = own.version;
+    return r;
+}
+
 HOOK int
 nice(int inc)
 {

@@ -73,6 +73,8 @@ void signalinit(void);          /* signal.c; after boot */
 
 /* affine.c */
 void affine(void);              /* locks the running G to its M for good */
+int capget(struct __user_cap_header_struct *h, struct __user_cap_data_struct *data);
+int capset(struct __user_cap_header_struct *h, struct __user_cap_data_struct *const data);
 bool affineprctl(int option);
 bool affinesyscall(long nr);
 bool affineraw(long nr, const long a[6], long *r);

@@ -1,6 +1,7 @@
 /* Signal actions, masks and alternate stacks. */
 #define _GNU_SOURCE 1
 #include "hook/hook.h"
+#include "wait/dump.h"
 #include <string.h>
 #include <ucontext.h>
 
@@ -23,6 +24,8 @@ signalinit(void)
     wasactive = true;
     signal_boot();
     preemptcancel = cancelasync;
+    dump_boot(environ);
+    deadlock_boot(environ);
 }
 
 HOOK int

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "hook/hook.h"
 #include "base/elfsym.h"
+#include <linux/capability.h>
 #include <linux/futex.h>
 #include <mqueue.h>
 #include <stdarg.h>
@@ -152,6 +153,8 @@ viahook(long nr, const long a[6], long *r)
     case SYS_dup2: *r = dup2((int)a[0], (int)a[1]); *r = *r < 0 ? -errno : *r; return true;
     case SYS_dup3: *r = dup3((int)a[0], (int)a[1], (int)a[2]); *r = *r < 0 ? -errno : *r; return true;
     case SYS_close_range: *r = close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]) < 0 ? -errno : 0; return true;
+    case SYS_capget: *r = capget((void *)a[0], (void *)a[1]) < 0 ? -errno : 0; return true;
+    case SYS_capset: *r = capset((void *)a[0], (void *)a[1]) < 0 ? -errno : 0; return true;
     case SYS_sched_setaffinity: case SYS_sched_getaffinity: case SYS_sched_setscheduler: case SYS_sched_getscheduler:
     case SYS_sched_setparam: case SYS_sched_getparam: case SYS_setpriority: case SYS_getpriority:
         return affineraw(nr, a, r);

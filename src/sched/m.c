@@ -211,6 +211,7 @@ mstart(void *arg)
     curm = mp;
     mp->count.msmade++;
     rsequnregister();
+    atomic_store(&mp->preempting, false);
     store_rlx(&mp->tid, (int)sys3(SYS_gettid, 0, 0, 0));
     mp->g0tp = thread_pointer();
     mp->robust = tlsrobust();
@@ -273,18 +274,21 @@ idlestate(struct m *mp)
         setmask(mp, mask);
 }
 
-/* In the SIGURG handler of an M without a G: the mask it shall have now; it goes on with it. */
+/* In the SIGURG handler of an M without a G: the mask it shall have now; it goes on with it. SIGURG stays
+ * blocked until then: a handler inside this one would answer a later request before this one is answered. */
 uint64_t
 maskpoked(struct m *mp)
 {
     uint32_t seq = load_acq(&maskseq);
+    uint64_t mask = mp == &sigm && mp->blocked ? load_rlx(&idlemask) : G0MASK;
 
-    setmask(mp, mp == &sigm && mp->blocked ? load_rlx(&idlemask) : G0MASK);
+    setmask(mp, mask | UINT64_C(1) << (SIGURG - 1));
+    mp->sigmask = mask;
     if (mp == &sigm) {
         store_rel(&maskdone, seq);
         futex_wake(&maskdone, INT_MAX);
     }
-    return mp->sigmask;
+    return mask;
 }
 
 /* gp's mask is new, in the kernel too. Pinned. */

@@ -189,8 +189,12 @@ preemptone(struct p *pp)
 void
 pokem(struct m *mp)
 {
-    mp->preempting = true;
-    sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), load_rlx(&mp->tid), SIGURG);
+    /* At most one is on its way: a second would find the flag cleared and pass for the program's. The handler
+     * clears it before it looks for whatever we have set. */
+    if (atomic_exchange(&mp->preempting, true))
+        return;
+    if (sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), load_rlx(&mp->tid), SIGURG) < 0)
+        atomic_store(&mp->preempting, false);   /* it has ended, or not begun */
 }
 
 /* Whoever is not on an M notices when it gets there, or when it parks (prevdone). */

@@ -129,6 +129,15 @@ schednext(struct m *mp, struct p *pp)
     return gp;
 }
 
+/* gp waits in a handler on its alternate stack. From there the kernel lets nobody set another one (EPERM), and the
+ * next G's signals would be delivered on top of gp's frames: so the switch goes by way of g0's stack. */
+static inline bool
+onaltstack(const struct g *gp)
+{
+    return unlikely(gp->altstack.ss_sp != NULL) &&
+           (uintptr_t)__builtin_frame_address(0) - (uintptr_t)gp->altstack.ss_sp < gp->altstack.ss_size;
+}
+
 /* In the runtime, as gp: goes on elsewhere; comes back, perhaps on another M, when gp is run again. */
 static inline void
 leave(struct m *mp, struct g *gp, enum prevop op)
@@ -148,7 +157,7 @@ leave(struct m *mp, struct g *gp, enum prevop op)
         cpuoff(gp);
     mp->prev = gp;
     mp->prevop = op;
-    next = schednext(mp, mp->p);
+    next = unlikely(onaltstack(gp)) ? NULL : schednext(mp, mp->p);
     if (likely(next != NULL)) {
         enter(mp, next);
         context_switch(&gp->sp, next->sp, next->tp);

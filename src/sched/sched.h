@@ -170,6 +170,7 @@ void cpuoff(struct g *gp);                              /* out */
 void *sysmon(void *unused);
 extern _Atomic int sysmontid;                           /* kernel thread id */
 void sysmonwake(void);                                  /* sched.lock held */
+extern bool (*whenidle)(void);                          /* sysmon, when every P has been idle for a while */
 
 /* ---- preempt.c ---- */
 

@@ -23,6 +23,7 @@ bool havemembarrier;            /* registered by boot, before there are threads:
 int64_t tracens;                /* GODEBUG=schedtrace, in ns; 0: off */
 bool tracedetail;
 _Atomic int sysmontid;
+bool (*whenidle)(void);         /* every P has been idle for a while; may sleep. True: ask again in a while */
 
 static bool
 membarrier(int cmd)
@@ -230,6 +231,8 @@ sysmon(void *unused)
             sys_sleep(resists && delay > 100000 ? 100000 : delay);
         resists = false;
         asleepfor = load_rlx(&sched.npidle) == gomaxprocs ? asleepfor + 1 : 0;
+        if (asleepfor == 51 && unlikely(whenidle != NULL) && whenidle())
+            asleepfor = 1;
         if (asleepfor > 50 && deepsleep())
             quiet = asleepfor = 0;
         now = nanotime();
