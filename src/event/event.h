@@ -18,7 +18,7 @@ int64_t timersnext(int nprocs, struct p *ps);   /* earliest of all, 0 if none */
 
 /* FdStream: a TCP-like socket; FdUnix: a Unix stream; FdDgram: message boundaries. */
 enum fdclass {
-    FdUnknown, FdFile, FdStream, FdUnix, FdDgram, FdListen, FdPipe, FdTty, FdEvent, FdOther, FdOurs,
+    FdUnknown, FdFile, FdStream, FdUnix, FdDgram, FdListen, FdPipe, FdTty, FdEvent, FdSignal, FdOther, FdOurs,
 };
 
 /* A G that waits for an fd; on the waiting G's stack, linked under pd->lock. */

@@ -490,6 +490,6 @@ signalfd(int fd0, const sigset_t *set, int flags)
     int fd = real.signalfd(fd0, set, flags);
 
     if (active && fd >= 0)
-        pdmade(fd, FdFile, (flags & SFD_NONBLOCK) != 0);
+        pdmade(fd, FdSignal, (flags & SFD_NONBLOCK) != 0);
     return fd;
 }

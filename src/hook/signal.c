@@ -26,6 +26,7 @@ signalinit(void)
     preemptcancel = cancelasync;
     dump_boot(environ);
     deadlock_boot(environ);
+    stats_boot(environ);
 }
 
 HOOK int

@@ -77,7 +77,7 @@ printprocs(const struct options *opt)
 
     env_procs(&procs, opt->procs != NULL ? opt->procs : getenv("GOMAXPROCS"));
     if (procs.from == PROCS_ENV)
-        from = opt->procs != NULL ? "-p" : "GOMAXPROCS";
+        from = opt->policyprocs ? "policy" : opt->procs != NULL ? "-p" : "GOMAXPROCS";
     else if (procs.from == PROCS_CGROUP)
         from = "cgroup CPU quota";
     printf("gomaxprocs: %d\n", procs.n);
@@ -87,7 +87,7 @@ printprocs(const struct options *opt)
 }
 
 int
-check(const struct options *opt, char **argv)
+check(struct options *opt, char **argv)
 {
     char path[PATH_MAX], lib[PATH_MAX], why[256];
     struct verdict v;
@@ -97,6 +97,8 @@ check(const struct options *opt, char **argv)
     if (err != 0)
         return notrunnable(argv[0], err);
     judge(&v, path);
+    if (v.gs)
+        policy(opt, &v, path);
     found = findlibrary(lib, sizeof lib, why, sizeof why);
     if (v.gs && !found)
         refuse(&v, "%s", why);
@@ -110,6 +112,7 @@ check(const struct options *opt, char **argv)
     printf("fsgsbase: %s\n", yesno(have_fsgsbase()));
     printf("guard-regions: %s\n", yesno(have_guard()));
     printf("rwf-nowait: %s\n", yesno(have_nowait()));
+    printf("policy: %s\n", opt->policy[0] != '\0' ? opt->policy : "none");
     if (fflush(stdout) == EOF) {
         complain("standard output: %s", strerror(errno));
         return EXIT_OWN;

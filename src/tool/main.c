@@ -30,16 +30,17 @@ static const struct option longopts[] = {
 
 static const struct {
     const char *name;
-    int (*run)(const struct options *, char **);
+    int (*run)(struct options *, char **);
 } commands[] = {
     { "check", check },
 };
 
-/* These look into a process; they have options of their own. */
+/* These have options of their own. */
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } inspectors[] = {
+    { "compare", compare_main },
     { "profile", profile_main },
     { "ps", ps_main },
     { "stacks", stacks_main },
@@ -49,6 +50,7 @@ static const struct {
 static const char usage[] =
 "usage: gossamer [options] [--] PROGRAM [ARGS...]\n"
 "       gossamer [options] check PROGRAM\n"
+"       gossamer compare [-n RUNS] [--] PROGRAM [ARGS...]\n"
 "       gossamer ps|stacks|profile|top [options] PID\n"
 "Run a pthread program on goroutine-like threads, say whether it would, or\n"
 "look into one that does.\n"
@@ -65,6 +67,7 @@ static const char usage[] =
 "\n"
 "Commands (each has its own --help; \"gossamer -- ps\" runs a program ps):\n"
 "  check PROGRAM          would it run on Gs?\n"
+"  compare PROGRAM        run it natively and on Gs: what is the difference?\n"
 "  ps PID                 what each G of a process does\n"
 "  stacks PID             the stack of each G, as Go prints them; also of a core\n"
 "  profile PID            where the Gs wait or compute: folded, pprof, SVG\n"

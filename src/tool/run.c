@@ -137,23 +137,27 @@ become(const char *path, char **argv, bool shell)
 }
 
 int
-run(const struct options *opt, char **argv)
+run(struct options *opt, char **argv)
 {
     char path[PATH_MAX], lib[PATH_MAX] = "", why[256];
     struct verdict v;
+    bool interp;
     int err = findprogram(argv[0], path, sizeof path);
 
     if (err != 0)
         return notrunnable(argv[0], err);
     judge(&v, path);
+    if (v.gs)
+        policy(opt, &v, path);
     if (v.gs && !findlibrary(lib, sizeof lib, why, sizeof why))
         refuse(&v, "%s", why);
     else if (!v.gs)
         findlibrary(lib, sizeof lib, why, sizeof why);
+    interp = *v.interp != '\0' && !v.off;       /* it is the reason */
     if (!v.gs && !v.missing && (opt->require || !opt->quiet))
         complain("%s: %s%s%s%s; %s", argv[0],
-            *v.interp != '\0' ? "interpreter " : "", v.interp,
-            *v.interp != '\0' ? ": " : "", v.why,
+            interp ? "interpreter " : "", interp ? v.interp : "",
+            interp ? ": " : "", v.why,
             opt->require ? "not run (--require)" : "running on native threads");
     if (!v.gs && !v.missing && opt->require)
         return EXIT_OWN;

@@ -20,6 +20,8 @@ struct options {
     const char *children;   /* --children, or NULL: as the environment says */
     bool require;
     bool quiet;
+    char policy[PATH_MAX];      /* "FILE:LINE" of gossamer.conf, or "" */
+    bool policyprocs;           /* procs is from there */
 };
 
 /* Would the program run on Gs, and if not, why? */
@@ -27,18 +29,25 @@ struct verdict {
     bool gs;
     bool missing;           /* an interpreter: execve will say so */
     bool elf;               /* the program itself is ELF, not text */
+    bool off;               /* gossamer.conf says so */
     char interp[PATH_MAX];  /* the last #! interpreter, or "" */
     char why[256];          /* "" if gs */
 };
 
+/* policy.c: what gossamer.conf says of the program; refuses if it says off. */
+void policy(struct options *opt, struct verdict *v, const char *path);
+
 /* run.c */
-int run(const struct options *opt, char **argv);
+int run(struct options *opt, char **argv);
 int findprogram(const char *name, char *path, size_t size);
 void exportoptions(const struct options *opt);
 int notrunnable(const char *name, int err);
 
 /* check.c */
-int check(const struct options *opt, char **argv);
+int check(struct options *opt, char **argv);
+
+/* compare.c */
+int compare_main(int argc, char **argv);
 
 /* library.c */
 int findlibrary(char *path, size_t size, char *why, size_t whysize);

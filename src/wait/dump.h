@@ -18,4 +18,8 @@ void dump_boot(char **envp);            /* at the start of the runtime: GOSSAMER
 
 void deadlock_boot(char **envp);        /* GOSSAMER_DEADLOCK */
 
+/* ---- stats.c ---- */
+
+void stats_boot(char **envp);           /* GOSSAMER_STATS */
+
 #endif

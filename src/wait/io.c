@@ -62,8 +62,8 @@ static bool
 goeson(struct g *gp, unsigned how, long r, long nr)
 {
     if (r == NOTMADE)
-        return !gp->masked || !gp->sigran;
-    if (r != -EINTR || ((how & NoPoint) == 0 && cancelnow(gp)) || nr == SYS_rt_sigtimedwait)
+        return gp->sigwait == 0 && (!gp->masked || !gp->sigran);
+    if (r != -EINTR || ((how & NoPoint) == 0 && cancelnow(gp)) || gp->sigwait != 0)
         return false;           /* the latter looks at its queue first */
     if (!gp->sigran)
         return true;
@@ -203,6 +203,9 @@ begin(struct call *c, int fd, int queue, long *r)
     switch (load_rlx(&c->pd->class)) {
     case FdFile:
         *r = blocking(c);
+        return false;
+    case FdSignal:
+        *r = c->nr == SYS_read ? signal_fdread(fd, (void *)c->a[1], (size_t)c->a[2]) : blocking(c);
         return false;
     case FdOurs:
         *r = -EBADF;            /* as the program knows it, it is not open */

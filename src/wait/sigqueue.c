@@ -468,17 +468,17 @@ signal_timed(const siginfo_t *info, struct g **to)
     return tid > 0;
 }
 
-/* All blocked, so that nothing is handled on the way: the new program gets the mask that gp has, and so does
- * gp when it comes back. */
-void
-signal_toexec(struct g *gp)
-{
-    uint64_t all = ~UINT64_C(0), mask;
-    siginfo_t info;
-    int sig;
+/* ---- what is queued for a G, where the kernel has to know of it: exec, and reading a signalfd ---- */
 
-    acquirem(gp);
-    mask = maskof(gp);
+/* Pinned. What gp blocks is made pending for its kernel thread; how many. The kernel's mask is then all that
+ * the program knows to be blocked. Nothing is handled on the way. */
+static int
+tokernel(struct g *gp)
+{
+    uint64_t all = ~UINT64_C(0), mask = maskof(gp);
+    siginfo_t info;
+    int sig, n = 0;
+
     if (load_rlx(&gp->sigpend) != 0)
         sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);
     do {
@@ -487,12 +487,15 @@ signal_toexec(struct g *gp)
         unlock(&siglock);
         if (sig != 0)
             sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(&info));
+        n += sig != 0;
     } while (sig != 0);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&mask), 0, 8);
+    return n;
 }
 
-void
-signal_fromexec(struct g *gp)
+/* And back. */
+static void
+fromkernel(struct g *gp)
 {
     uint64_t mask = maskof(gp);
     struct timespec zero = { 0, 0 };
@@ -505,7 +508,52 @@ signal_fromexec(struct g *gp)
     }
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
     signal_unblocked(gp);
+}
+
+void
+signal_toexec(struct g *gp)
+{
+    acquirem(gp);
+    tokernel(gp);
+}
+
+void
+signal_fromexec(struct g *gp)
+{
+    fromkernel(gp);
     releasem(gp);
+}
+
+/* read on a signalfd, which shows what is pending for the process and for the thread that reads. gp->sigwait
+ * has senders break the call off. */
+long
+signal_fdread(int fd, void *buf, size_t n)
+{
+    struct g *gp = getg();
+    int moved = 0;
+    long r;
+
+    lockOSThread(gp);
+    signal_begin(gp);
+    do {
+        acquirem(gp);
+        moved += tokernel(gp);
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+        lock(&siglock);
+        gp->sigwait = maskof(gp);
+        if (load_rlx(&gp->sigpend) & gp->sigwait)
+            gp->sigwork = true; /* came just now */
+        unlock(&siglock);
+        releasem(gp);
+        r = io_syscall(Blocks, SYS_read, fd, A(buf), A(n), 0, 0, 0);
+        gp->sigwait = 0;
+    } while (r == -EINTR && !cancelnow(gp) && !gp->sigintr);
+    acquirem(gp);
+    if (moved > 0)
+        fromkernel(gp);
+    releasem(gp);
+    unlockOSThread(gp);
+    return r;
 }
 
 void

@@ -191,6 +191,7 @@ long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, lon
 bool signal_timer(int timer, int tid);  /* what it sends is for tid; 0: no longer; false: no room */
 void signal_toexec(struct g *gp);       /* what is queued is made pending in the kernel */
 void signal_fromexec(struct g *gp);     /* and back: there was no exec */
+long signal_fdread(int fd, void *buf, size_t n);
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */
 void signal_reset(void);        /* in a forked child */
 void signal_resetactions(void);

@@ -9,6 +9,7 @@
 
 static volatile sig_atomic_t calls, code, status;
 static volatile pid_t from;
+static int fd[2];
 
 static void
 handler(int sig, siginfo_t *info, void *uc)
@@ -39,8 +40,10 @@ stopped(int flags)
     calls = code = status = 0;
     pid = fork();
     if (pid == 0) {
+        char b;
+
         raise(SIGSTOP);
-        _exit(7);
+        _exit(read(fd[0], &b, 1) == 1 ? 7 : 8);
     }
     CHECK(waitpid(pid, &st, WUNTRACED) == pid && WIFSTOPPED(st));
     return pid;
@@ -57,8 +60,12 @@ test(void *arg)
         msleep(1);
     printf("stopped: code %s, status %d, pid %d\n", code == CLD_STOPPED ? "CLD_STOPPED" : "?", status == SIGSTOP, from == pid);
     kill(pid, SIGCONT);
+    while (calls < 2)           /* or the next one might be merged with it */
+        msleep(1);
+    printf("continued: code %s\n", code == CLD_CONTINUED ? "CLD_CONTINUED" : "?");
+    CHECK(write(fd[1], "x", 1) == 1);
     CHECK(waitpid(pid, &st, 0) == pid && WEXITSTATUS(st) == 7);
-    while (calls < 2 || code != CLD_EXITED)
+    while (calls < 3)
         msleep(1);
     printf("exited: status %d, pid %d\n", (int)status, from == pid);
 
@@ -66,6 +73,7 @@ test(void *arg)
     msleep(20);
     printf("SA_NOCLDSTOP: %d\n", (int)calls);
     kill(pid, SIGCONT);
+    CHECK(write(fd[1], "x", 1) == 1);
     CHECK(waitpid(pid, &st, 0) == pid);
     while (calls < 1)
         msleep(1);
@@ -89,6 +97,7 @@ main(void)
 {
     pthread_t t[4];
 
+    CHECK(pipe(fd) == 0);
     for (int i = 0; i < 4; i++)
         t[i] = spawn(sleeper, NULL);
     join(spawn(test, NULL));
