@@ -104,7 +104,6 @@ struct g *globrunqget(struct p *pp, int max);           /* sched.lock held */
 void startm(struct p *pp, bool spinning);
 void stopm(struct m *mp);                               /* g0, no P */
 void msleep(struct m *mp);                              /* g0: until somebody wakes mp->park */
-void idlestate(struct m *mp);                           /* g0, about to sleep: signal mask, deferred signals */
 void handoffp(struct p *pp);
 void acquirep(struct m *mp, struct p *pp);
 bool takeidlep(struct m *mp);                           /* pinned or g0 */
@@ -120,6 +119,10 @@ int mclone(struct g *gp);                               /* hook; an M for gp, ma
 void lockOSThread(struct g *gp);
 void unlockOSThread(struct g *gp);
 void lockforgood(struct g *gp);                         /* it changes what the kernel keeps per thread */
+
+/* ---- mask.c ---- */
+
+void idlestate(struct m *mp);                           /* g0, about to sleep: signal mask, deferred signals */
 void setmask(struct m *mp, uint64_t mask);              /* of the calling kernel thread */
 extern _Atomic uint64_t idlemask;                       /* what every G blocks, or more: maskstale */
 extern _Atomic bool maskstale;
@@ -129,6 +132,7 @@ void masksfirst(void);                                  /* pinned; a mask change
 uint64_t maskpoked(struct m *mp);                       /* in a signal handler of an M without a G */
 void maskchanged(const struct g *gp);                   /* pinned; gp has another mask */
 void maskrelax(int64_t now);                            /* sysmon */
+void sigmopen(void);                                    /* the template thread, before it sleeps */
 void maskinit(uint64_t mask);
 void maskreset(void);                                   /* in a forked child */
 void masksync(void);                                    /* pinned; waits until idlemask is in force */

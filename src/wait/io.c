@@ -56,56 +56,6 @@ raw(struct call *c)
     return sys6(c->nr, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
 }
 
-/* The call was interrupted. By a signal that went to another G, for nothing: again. By a handler of
- * ours that was queued, which the kernel knows nothing of: as SA_RESTART and signal(7) say. */
-static bool
-goeson(struct g *gp, unsigned how, long r, long nr)
-{
-    if (r == NOTMADE)
-        return gp->sigwait == 0 && (!gp->masked || !gp->sigran);
-    if (r != -EINTR || ((how & NoPoint) == 0 && cancelnow(gp)) || gp->sigwait != 0)
-        return false;           /* the latter looks at its queue first */
-    if (!gp->sigran)
-        return true;
-    if (gp->sigintr)
-        return false;
-    switch (nr) {
-    case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_epoll_pwait2: case SYS_ppoll: case SYS_pselect6:
-    case SYS_semop: case SYS_semtimedop: case SYS_msgsnd: case SYS_msgrcv: case SYS_pause: case SYS_rt_sigsuspend:
-    case SYS_clock_nanosleep: case SYS_io_getevents:
-        return false;
-    }
-    return true;
-}
-
-long
-io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f)
-{
-    struct g *gp = getg();
-    long r;
-
-    if (gp == NULL)
-        return sys6(nr, a, b, c, d, e, f);
-    if (!gp->masked)            /* it has begun before its mask was set */
-        signal_begin(gp);
-    do {
-        if ((how & NoPoint) == 0 && cancelnow(gp))
-            return -EINTR;
-        if (how & Blocks)
-            entersyscallblock(gp);
-        else
-            entersyscall(gp);
-        /* What was queued for us before the kernel could be interrupted is handled first; whoever queues it
-         * sets sigwork, and then pokes us: see breakcall. A cancellation may have set it before we looked at
-         * signals last, which cleared it: from here on nobody does. */
-        if ((how & NoPoint) == 0 && cancelnow(gp))
-            gp->sigwork = true;
-        r = sys6_unless(&gp->sigwork, nr, a, b, c, d, e, f);
-        exitsyscall(gp);        /* handlers of what is queued run in here */
-    } while (unlikely(r == NOTMADE || r == -EINTR) && goeson(gp, how, r, nr));
-    return r == NOTMADE ? -EINTR : r;
-}
-
 static long
 blocking(struct call *c)
 {
