@@ -18,6 +18,7 @@
 enum { TURNUS = 500, LINGER = 50 * 1000000, LONGEST = 10 * 1000000 };
 
 _Atomic bool hogs;              /* sysmon writes */
+static _Atomic bool used;       /* a hog was preempted since sysmon looked last: there still are some */
 static _Atomic bool pending;    /* a G waits at the head of the queue, but all slices were too young */
 
 static uint64_t
@@ -58,6 +59,7 @@ trypreempt(void)
 
     if (pp == NULL || old < TURNUS * ticks_per_us)
         return false;
+    store_rlx(&used, true);
     store_rlx(&pp->global, true);
     preemptone(pp);
     return true;
@@ -90,7 +92,7 @@ hoglook(int64_t now)
         all = all && load_rlx(&pp->status) == Prunning && tick == ticks[i] && age(pp, clock) > TURNUS * ticks_per_us;
         ticks[i] = tick;
     }
-    if (all)
+    if (all || (load_rlx(&hogs) && atomic_exchange(&used, false)))
         last = now;
     else if (load_rlx(&hogs) && load_rlx(&sched.runqsize) > gomaxprocs)
         last = now;             /* what we have put there is to be gone first */

@@ -407,6 +407,20 @@ resetspinning(struct m *mp)
     wakep();                    /* the last spinner that finds work wakes the next */
 }
 
+/* The slice that somebody wanted to end is over, its G has been left. He may have come when we had chosen gp
+ * already: then what he has queued is first. */
+static bool
+late(struct m *mp, struct g *gp)
+{
+    struct p *pp = mp->p;
+
+    atomic_store(&pp->preempt, false);
+    if (!load_rlx(&pp->global) || load_rlx(&sched.runqsize) == 0 || gp->lockedm != NULL)
+        return false;
+    runqput(pp, gp, false);
+    return true;
+}
+
 void
 schedule(struct m *mp)
 {
@@ -439,6 +453,8 @@ schedule(struct m *mp)
         }
         if (!inherit)
             store_rlx(&mp->p->schedtick, load_rlx(&mp->p->schedtick) + 1);
+        if (unlikely(load_rlx(&hogs)) && late(mp, gp))
+            continue;
         store_rlx(&mp->p->slicestart, cpu_ticks());
         enter(mp, gp);
         context_switch(&mp->g0sp, gp->sp, gp->tp);

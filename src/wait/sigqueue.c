@@ -164,10 +164,24 @@ signal_send(struct g *gp, const siginfo_t *info)
     return sendto_g(gp, info, false);
 }
 
+/* To the process, with its siginfo. The kernel lets only the process's first thread say that a signal came from
+ * kill or from the kernel; others have to do it by a pidfd of themselves (Linux 6.9), or as kill does. */
 static void
 sendagain(const siginfo_t *info)
 {
-    sys3(SYS_rt_sigqueueinfo, sys3(SYS_getpid, 0, 0, 0), info->si_signo, A(info));
+    enum { PidfdThread = 0200 /* O_EXCL */, ThreadGroup = 2 };
+    long pid = sys3(SYS_getpid, 0, 0, 0), fd, r;
+
+    r = sys3(SYS_rt_sigqueueinfo, pid, info->si_signo, A(info));
+    if (r != -EPERM)
+        return;
+    fd = sys3(SYS_pidfd_open, sys3(SYS_gettid, 0, 0, 0), PidfdThread, 0);
+    if (fd >= 0) {
+        r = sys4(SYS_pidfd_send_signal, fd, info->si_signo, A(info), ThreadGroup);
+        sys3(SYS_close, fd, 0, 0);
+    }
+    if (r < 0)
+        sys3(SYS_kill, pid, info->si_signo, 0);
 }
 
 /* The same for one that is the process's, and came to another thread: if gp has ended or blocks it by now, the

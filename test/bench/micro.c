@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,115 @@ yield(void)
 {
 	together(2, yielder);
 	return elapsed / 2 / (double)count;
+}
+
+/* The same with what the kernel keeps per thread and a switch has to change: an alternate signal stack each, as
+ * Rust's threads have, or different signal masks. */
+static void *
+altyielder(void *arg)
+{
+	stack_t st;
+
+	memset(&st, 0, sizeof st);
+	st.ss_size = 65536;
+	st.ss_sp = malloc(st.ss_size);
+	if (st.ss_sp == NULL || sigaltstack(&st, NULL) != 0)
+		die("sigaltstack");
+	yielder(arg);
+	st.ss_flags = SS_DISABLE;
+	sigaltstack(&st, NULL);
+	free(st.ss_sp);
+	return NULL;
+}
+
+static double
+yieldalt(void)
+{
+	together(2, altyielder);
+	return elapsed / 2 / (double)count;
+}
+
+static void *
+maskyielder(void *arg)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, arg == NULL ? SIGUSR1 : SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return yielder(arg);
+}
+
+static double
+yieldmask(void)
+{
+	together(2, maskyielder);
+	return elapsed / 2 / (double)count;
+}
+
+/* Block and unblock all signals, in a program with a second thread: ns per pair. */
+static double
+blockall(void)
+{
+	sigset_t all, old;
+	double t0;
+	long i;
+
+	pthread_join(spawn(nothing, 0), NULL);
+	sigfillset(&all);
+	t0 = now();
+	for (i = 0; i < count; i++) {
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+	}
+	return (now() - t0) / (double)count;
+}
+
+static int spinstop;
+
+static void *
+spinner(void *arg)
+{
+	volatile long n = 0;
+
+	while (!__atomic_load_n(&spinstop, __ATOMIC_RELAXED))
+		n++;
+	return arg;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* By how much a sleep of 1 ms lasts too long beside four threads that compute: the median, us. */
+static double
+late(void)
+{
+	struct timespec ms = { 0, 1000000 };
+	double *over = malloc((size_t)count * sizeof *over), median, t0;
+	pthread_t t[4];
+	long i;
+
+	if (over == NULL)
+		die("malloc");
+	for (i = 0; i < 4; i++)
+		t[i] = spawn(spinner, 0);
+	for (i = 0; i < count; i++) {
+		t0 = now();
+		nanosleep(&ms, NULL);
+		over[i] = (now() - t0 - 1e6) / 1e3;
+	}
+	__atomic_store_n(&spinstop, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	qsort(over, (size_t)count, sizeof *over, ascending);
+	median = over[count / 2];
+	free(over);
+	return median;
 }
 
 static void *
@@ -356,6 +466,10 @@ static const struct mode {
 	{ "create", create, 20000 },
 	{ "burst", burst, 10000 },
 	{ "yield", yield, 200000 },
+	{ "yieldalt", yieldalt, 200000 },
+	{ "yieldmask", yieldmask, 200000 },
+	{ "sigmask", blockall, 200000 },
+	{ "late", late, 1000 },
 	{ "cond", condpp, 100000 },
 	{ "mutex", mutex, 20000000 },
 	{ "contend", contend, 500000 },
