@@ -107,22 +107,24 @@ void
 maskrelax(int64_t now)
 {
     static int64_t next;
-    uint64_t on, before = load_rlx(&idlemask);
+    uint64_t on, off, on2, off2, before = load_rlx(&idlemask);
     int64_t took;
 
     if (likely(!load_rlx(&maskstale)) || now < next)
         return;
     store_rlx(&maskstale, false);
     lock(&masklock);
-    store_rlx(&nextmask, allblock(&on));
+    off = allblock(&on);
+    store_rlx(&nextmask, off);
     atomic_thread_fence(memory_order_seq_cst);
-    store_rlx(&idlemask, load_rlx(&nextmask) | allblock(&on));
+    off2 = allblock(&on2);
+    store_rlx(&idlemask, off | off2);
     store_rlx(&nextmask, load_rlx(&idlemask));
     unlock(&masklock);
     if (load_rlx(&idlemask) != before)
         pokem(&sigm);
-    if (~on & load_rlx(&idlemask))
-        store_rlx(&maskstale, true);    /* when they park, we stand in for them */
+    if (~(on & on2 & off & off2) & load_rlx(&idlemask))
+        store_rlx(&maskstale, true);    /* who ran has parked by now, or will: then we stand in for him */
     took = nanotime() - now;
     next = now + (took * 20 > 10000000 ? took * 20 : 10000000);
 }

@@ -291,6 +291,8 @@ signal_next(struct g *gp)
 void
 signal_unblocked(struct g *gp)
 {
+    if (unlikely(~gp->sigmask & load_rlx(&idlemask)))
+        store_rlx(&maskstale, true);    /* after a handler, during which all may have had it blocked */
     if (likely(load_rlx(&gp->sigpend) == 0))
         return;
     if (load_rlx(&gp->sigpend) & ~maskof(gp))
