@@ -66,6 +66,7 @@ prevdone(struct m *mp)
         lock(&sched.lock);
         globrunqput(gp);
         unlock(&sched.lock);
+        atomic_thread_fence(memory_order_seq_cst);      /* queue first, then look for spinners: see idle */
         wakep();
         if (unlikely(load_rlx(&hogs)))
             hogpreempt(1);
@@ -338,6 +339,7 @@ injectglist(struct glist *list)
     globrunqputlist(list);
     unlock(&sched.lock);
     *list = (struct glist){ 0 };
+    atomic_thread_fence(memory_order_seq_cst);  /* the same */
     for (; n > 0 && load_rlx(&sched.npidle) != 0; n--)
         startm(NULL, false);
     if (n > 0 && unlikely(load_rlx(&hogs)))

@@ -107,7 +107,7 @@ def build(name):
                    check=True)
 
 
-def run(tests):
+def run(tests, *programs):
     """Runs the functions test_* in the order of their lines; those with a parameter get a live program `states`."""
     global tmp
     if tool("ps", "1").stderr.endswith("(it was made without libunwind, libdw or zlib)\n"):
@@ -118,6 +118,8 @@ def run(tests):
         os.chmod(tmp, 0o755)
         build("states")
         build("busy")
+        for name in programs:
+            build(name)
         with Program("states") as live:
             for name, test in sorted(((n, t) for n, t in tests.items() if n.startswith("test_")),
                                      key=lambda x: x[1].__code__.co_firstlineno):

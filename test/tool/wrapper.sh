@@ -10,6 +10,7 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/gossamer-wrapper-XXXXXX") || exit 99
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 99' HUP INT TERM
 failed=0
+export GOSSAMER_CONF=            # of no machine
 unset LD_PRELOAD GOMAXPROCS GOSSAMER_STACK GOSSAMER_CHILDREN GOSSAMER_DISABLE
 
 fail()
@@ -258,7 +259,7 @@ out=$($g check ./prog)
 is "status of check" $? 0
 is "keys of check" "$(echo "$out" | sed 's/: .*//' | tr '\n' ' ')" \
     "program interpreter verdict reason gomaxprocs gomaxprocs-from gomaxprocs-problem cpus \
-library glibc fsgsbase guard-regions rwf-nowait "
+library glibc fsgsbase guard-regions rwf-nowait policy "
 has "check" "$out" "verdict: Gs"
 has "check" "$out" "library: $lib"
 has "check -p" "$($g -p 3 check ./prog)" "gomaxprocs: 3
