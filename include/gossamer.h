@@ -18,7 +18,7 @@
 
 #define GOSSAMER_LAYOUT_SYMBOL "gossamer_layout"
 #define GOSSAMER_LAYOUT_MAGIC "gossamer"        /* 8 bytes, without the final 0 */
-#define GOSSAMER_LAYOUT_VERSION 1
+#define GOSSAMER_LAYOUT_VERSION 2
 
 /* g.status */
 enum gossamer_status {
@@ -54,6 +54,19 @@ struct gossamer_counters {
     uint64_t rescued;           /* Gs whose edge was lost and found again by sysmon */
     uint64_t msmade, msended;   /* kernel threads started for Gs, and ended */
     uint64_t scavenged;         /* free stacks whose pages were given back */
+    uint64_t locks[8];          /* Gs that were locked to their M, by enum gossamer_lock; mutexes: each time */
+};
+
+/* Why a G was locked to its M: what it changed or holds is the kernel thread's. */
+enum gossamer_lock {
+    GOSSAMER_LOCK_SCHEDULING,   /* affinity, policy, priority, nice value */
+    GOSSAMER_LOCK_NAMESPACE,    /* unshare, setns */
+    GOSSAMER_LOCK_CREDENTIALS,  /* setfsuid, setfsgid, capset */
+    GOSSAMER_LOCK_PRCTL,
+    GOSSAMER_LOCK_SYSCALL,      /* another of these by syscall(2) */
+    GOSSAMER_LOCK_TIMER,        /* a timer on its own CPU clock */
+    GOSSAMER_LOCK_TRACE,        /* it forks in a program that uses ptrace */
+    GOSSAMER_LOCK_MUTEX,        /* it holds a robust or priority mutex, or reads a signalfd; not for good */
 };
 
 /* A reason to wait: Go's word for it (the pthread's where Go has none), and what g.waiton is then. */

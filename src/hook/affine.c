@@ -13,12 +13,12 @@
 #include <sys/resource.h>
 
 void
-affine(void)
+affine(enum gossamer_lock why)
 {
     struct g *gp = getg();
 
     if (gp != NULL)
-        lockforgood(gp);
+        lockforgood(gp, why);
 }
 
 /* Whom a pid argument means, if that is a G. */
@@ -278,7 +278,7 @@ capset(cap_user_header_t h, const cap_user_data_t data)
 
     if (!active || h == NULL)
         return real.capset(h, data);
-    affine();
+    affine(GOSSAMER_LOCK_CREDENTIALS);
     capself(h, &own);
     r = real.capset(&own, data);
     h->version = own.version;
@@ -289,21 +289,21 @@ HOOK int
 nice(int inc)
 {
     if (inc != 0)
-        affine();
+        affine(GOSSAMER_LOCK_SCHEDULING);
     return real.nice(inc);
 }
 
 HOOK int
 unshare(int flags)
 {
-    affine();
+    affine(GOSSAMER_LOCK_NAMESPACE);
     return real.unshare(flags);
 }
 
 HOOK int
 setns(int fd, int type)
 {
-    affine();
+    affine(GOSSAMER_LOCK_NAMESPACE);
     return real.setns(fd, type);
 }
 
@@ -311,7 +311,7 @@ HOOK int
 setfsuid(uid_t uid)
 {
     if (uid != (uid_t)-1)       /* which only asks */
-        affine();
+        affine(GOSSAMER_LOCK_CREDENTIALS);
     return real.setfsuid(uid);
 }
 
@@ -319,7 +319,7 @@ HOOK int
 setfsgid(gid_t gid)
 {
     if (gid != (gid_t)-1)
-        affine();
+        affine(GOSSAMER_LOCK_CREDENTIALS);
     return real.setfsgid(gid);
 }
 

@@ -85,7 +85,7 @@ timerclock(clockid_t clock)
 
     if (gp == NULL || gp != curg)
         return clock;
-    affine();
+    affine(GOSSAMER_LOCK_TIMER);
     return CLOCK_THREAD_CPUTIME_ID;
 }
 

@@ -72,7 +72,7 @@ long forkraw(long nr, const long a[6]);
 void signalinit(void);          /* signal.c; after boot */
 
 /* affine.c */
-void affine(void);              /* locks the running G to its M for good */
+void affine(enum gossamer_lock why);              /* locks the running G to its M for good */
 int capget(struct __user_cap_header_struct *h, struct __user_cap_data_struct *data);
 int capset(struct __user_cap_header_struct *h, struct __user_cap_data_struct *const data);
 bool affineprctl(int option);

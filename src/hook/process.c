@@ -35,7 +35,7 @@ beforefork(void)
         store_rlx(&traces, t);
     }
     if (t)
-        affine();
+        affine(GOSSAMER_LOCK_TRACE);
 }
 
 /* Our child handler, registered in init.c, comes before any other. */

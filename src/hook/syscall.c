@@ -184,7 +184,7 @@ syscall(long nr, ...)
     if (unlikely(!active) || plain(nr))
         return real.syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (affinesyscall(nr))
-        affine();
+        affine(GOSSAMER_LOCK_SYSCALL);
     if (!viahook(nr, a, &r))
         r = io_syscall(NoPoint, nr, a[0], a[1], a[2], a[3], a[4], a[5]);
     return sysret(r);

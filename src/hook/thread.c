@@ -270,7 +270,7 @@ prctl(int option, ...)
         return 0;
     }
     if (gp != NULL && affineprctl(option))
-        affine();
+        affine(GOSSAMER_LOCK_PRCTL);
     return real.prctl(option, a[0], a[1], a[2], a[3]);
 }
 

@@ -296,11 +296,12 @@ handoffp(struct p *pp)
 /* ---- locked Gs ---- */
 
 void
-lockOSThread(struct g *gp)
+lockOSThread(struct g *gp, enum gossamer_lock why)
 {
     struct m *mp = acquirem(gp);
 
     gp->locked++;
+    mp->count.locks[why]++;
     gp->lockedm = mp;
     mp->lockedg = gp;
     releasem(gp);
@@ -319,11 +320,11 @@ unlockOSThread(struct g *gp)
 }
 
 void
-lockforgood(struct g *gp)
+lockforgood(struct g *gp, enum gossamer_lock why)
 {
     if (!gp->affine) {
         gp->affine = true;
-        lockOSThread(gp);
+        lockOSThread(gp, why);
     }
 }
 

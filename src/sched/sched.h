@@ -116,9 +116,9 @@ void stoplockedm(struct m *mp);                         /* g0 */
 void startlockedm(struct m *mp, struct g *gp);          /* g0 */
 void mexit(struct m *mp);                               /* g0; m0's does not return */
 int mclone(struct g *gp);                               /* hook; an M for gp, made from the calling one; 0 or -EAGAIN */
-void lockOSThread(struct g *gp);
+void lockOSThread(struct g *gp, enum gossamer_lock why);
 void unlockOSThread(struct g *gp);
-void lockforgood(struct g *gp);                         /* it changes what the kernel keeps per thread */
+void lockforgood(struct g *gp, enum gossamer_lock why);                         /* it changes what the kernel keeps per thread */
 
 /* ---- mask.c ---- */
 

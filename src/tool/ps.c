@@ -186,8 +186,11 @@ jsonheader(const struct target *t, const struct snap *s)
         s->bystatus[GOSSAMER_WAITING], s->bystatus[GOSSAMER_DEAD]);
     printf(",\"counters\":{\"switches\":%lu,\"steals\":%lu,\"handoffs\":%lu,\"unannounced\":%lu,\"preempts\":%lu,"
            "\"preempted\":%lu,\"deferred\":%lu,\"pollwakes\":%lu,\"rescued\":%lu,\"msmade\":%lu,\"msended\":%lu,"
-           "\"scavenged\":%lu}", c->switches, c->steals, c->handoffs, c->unannounced, c->preempts, c->preempted,
+           "\"scavenged\":%lu", c->switches, c->steals, c->handoffs, c->unannounced, c->preempts, c->preempted,
         c->deferred, c->pollwakes, c->rescued, c->msmade, c->msended, c->scavenged);
+    printf(",\"locks\":{\"scheduling\":%lu,\"namespace\":%lu,\"credentials\":%lu,\"prctl\":%lu,\"syscall\":%lu,\"timer\":%lu,"
+           "\"trace\":%lu,\"mutex\":%lu}}", c->locks[0], c->locks[1], c->locks[2], c->locks[3], c->locks[4], c->locks[5],
+        c->locks[6], c->locks[7]);
     printf(",\"ps\":[");
     for (size_t i = 0; i < s->nps; i++)
         printf("%s{\"id\":%d,\"status\":%u,\"queue\":%u,\"timers\":%u}", i != 0 ? "," : "", s->ps[i].id,

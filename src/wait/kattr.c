@@ -155,7 +155,7 @@ kattr_set(struct g *gp, const struct kattr *k)
     int r, tid;
 
     if (gp == curg) {
-        lockforgood(gp);
+        lockforgood(gp, GOSSAMER_LOCK_SCHEDULING);
         return give(0, k);
     }
     tid = lockedtid(gp);
@@ -201,7 +201,7 @@ kattr_apply(struct g *gp)
     unlock(&klock);
     unpin(me);
     if (mine.has != 0) {
-        lockforgood(gp);
+        lockforgood(gp, GOSSAMER_LOCK_SCHEDULING);
         give(0, &mine);
     }
 }

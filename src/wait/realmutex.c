@@ -14,7 +14,7 @@ realmutex_hold(void)
 
     if (gp == NULL)
         return NULL;
-    lockOSThread(gp);
+    lockOSThread(gp, GOSSAMER_LOCK_MUTEX);
     if (gp->locked == 1)
         tlsborrow(gp, load_rlx(&gp->m->tid));
     entersyscall(gp);

@@ -549,7 +549,7 @@ signal_fdread(int fd, void *buf, size_t n)
     int moved = 0;
     long r;
 
-    lockOSThread(gp);
+    lockOSThread(gp, GOSSAMER_LOCK_MUTEX);
     signal_begin(gp);
     do {
         acquirem(gp);

@@ -61,7 +61,11 @@ lines(char *buf, size_t size)
             { "switches", c.switches }, { "steals", c.steals }, { "handoffs", c.handoffs },
             { "unannounced", c.unannounced }, { "preempts", c.preempts }, { "preempted", c.preempted },
             { "deferred", c.deferred }, { "pollwakes", c.pollwakes }, { "rescued", c.rescued },
-            { "scavenged", c.scavenged },
+            { "scavenged", c.scavenged }, { "lock_scheduling", c.locks[GOSSAMER_LOCK_SCHEDULING] },
+            { "lock_namespace", c.locks[GOSSAMER_LOCK_NAMESPACE] },
+            { "lock_credentials", c.locks[GOSSAMER_LOCK_CREDENTIALS] }, { "lock_prctl", c.locks[GOSSAMER_LOCK_PRCTL] },
+            { "lock_syscall", c.locks[GOSSAMER_LOCK_SYSCALL] }, { "lock_timer", c.locks[GOSSAMER_LOCK_TIMER] },
+            { "lock_trace", c.locks[GOSSAMER_LOCK_TRACE] }, { "lock_mutex", c.locks[GOSSAMER_LOCK_MUTEX] },
         };
 
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

@@ -12,7 +12,9 @@ import tooltest
 from tooltest import GOSSAMER, LIMIT, check, good, tool
 
 COUNTERS = ["pid", "gomaxprocs", "blocks", "locked", "msmade", "msended", "switches", "steals", "handoffs",
-            "unannounced", "preempts", "preempted", "deferred", "pollwakes", "rescued", "scavenged"]
+            "unannounced", "preempts", "preempted", "deferred", "pollwakes", "rescued", "scavenged",
+            "lock_scheduling", "lock_namespace", "lock_credentials", "lock_prctl", "lock_syscall", "lock_timer",
+            "lock_trace", "lock_mutex"]
 
 
 def program(name):
