@@ -58,7 +58,7 @@ byte nextp[NM];
 bit nextspin[NM];
 
 /* the kernel's epoll, and the fd */
-bit used = CALL;                /* some fd is registered */
+bit used = (CALL && !FD);       /* some fd is registered */
 bit edge;                       /* epoll_wait will report the fd */
 bit readable;                   /* once */
 bit breakfd, breaking;
@@ -175,7 +175,8 @@ proctype M(byte me)
 
     if
     :: me == 0 -> atomic { p = 0; g = 1; goto running }
-    :: me == 1 -> atomic { p = 1; g = 2; goto running }
+    :: me == 1 && !CALL -> atomic { p = 1; g = 2; goto running }
+    :: me == 1 && CALL -> goto pollidle
     :: else
     fi;
 
@@ -235,7 +236,8 @@ lookaround:                     /* all of it, and the first half of idle */
         pidleput(p);
         p = NONE
     };
-    atomic {                    /* recheck, and the first look of pollidle */
+pollidle:                       /* recheck, and the first look of pollidle itself */
+    atomic {
         nmspinning = nmspinning - spin;
         spin = 0;
         if
@@ -325,7 +327,7 @@ found:
     };
 running:
     if
-    :: g == 2 -> goto forever
+    :: g == 2 || FD -> goto forever
     :: atomic { maysleep(g) && now < HORIZON -> when_[g] = now + 1; goto sleep }
     :: atomic { maysleep(g) && now + 1 < HORIZON -> when_[g] = now + 2; goto sleep }
     :: atomic { FD && g == 1 && !readable -> used = 1; gs[g] = OnFd; g = 0; goto lookaround }
@@ -361,10 +363,19 @@ endforever:
 proctype Sysmon()
 {
     unsigned p : 2 = NONE, q : 2, list : 2, k : 2, when : 3, until : 3;
+    bit polled;
 
 endtick:
     do
-    :: atomic { used && edge && lastpoll -> netpoll(); injectglist() }           /* pollnet */
+    :: atomic { used && lastpoll && (edge || breakfd && !polled) -> polled = breakfd };       /* pollnet */
+        atomic {
+            netpoll();
+#ifdef EATENBREAK
+            breakfd = 0;
+            breaking = 0;
+#endif
+            injectglist()
+        }
     /* retakeone. `gone` and not yet taken, or just a slow call */
     :: atomic { status[0] -> status[0] = 0; p = 0 }; goto handoffp
     :: atomic { status[1] -> status[1] = 0; p = 1 }; goto handoffp
@@ -448,6 +459,12 @@ proctype Judge()
 init
 {
     atomic {
+#if CALL
+        gs[2] = Runnable;
+        runq = 4;
+        pidle = 2;
+        npidle = 1;
+#endif
         run Sysmon();
 #if FD
         run Peer();
