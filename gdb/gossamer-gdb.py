@@ -25,7 +25,7 @@ FIELDS = (
     ("", "mutexowner"),
     ("context", "rbx rbp r12 r13 r14 r15 rip rsp"),
 )
-VERSION = 1
+VERSION = 2                     # GOSSAMER_LAYOUT_VERSION
 STATES = ("idle", "runnable", "running", "syscall", "waiting", "dead")
 RUNNING, SYSCALL, WAITING, DEAD = 2, 3, 4, 5
 ON_ADDRESS, ON_MUTEX, ON_JOIN, ON_FD = 1, 2, 3, 4

@@ -20,7 +20,7 @@ struct symtab {
 
 /* The loader has made these addresses absolute, but for objects whose dynamic section is read-only. */
 static const void *
-absolute(const struct link_map *lm, ElfW(Addr) p)
+absolute(const struct link_map *lm, uintptr_t p)
 {
     return (const void *)(p < lm->l_addr ? p + lm->l_addr : p);
 }

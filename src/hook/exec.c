@@ -3,10 +3,7 @@
  */
 #define _GNU_SOURCE 1
 #include "hook/hook.h"
-#include <alloca.h>
 #include <stdarg.h>
-
-extern char **environ;
 
 /* execve and the like return only on failure: then the signals are queued for the G again. */
 #define EXEC(call) \
@@ -80,12 +77,14 @@ collect(char **argv, size_t n, const char *arg, va_list ap)
     HOOK int \
     name(const char *path, const char *arg, ...) \
     { \
-        char *const *env = environ, **argv; \
+        char *const *env = environ; \
         va_list ap; \
         size_t n; \
 \
         COUNT(arg, ap, n); \
-        argv = alloca(n * sizeof *argv); \
+\
+        char *argv[n]; \
+\
         va_start(ap, arg); \
         collect(argv, n, arg, ap); \
         if (envp) \

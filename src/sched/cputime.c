@@ -52,7 +52,7 @@ cputime(struct g *gp)
     struct g *me = pin();
     int64_t ns = load_rlx(&gp->cpusampled) + load_rlx(&gp->cpuexact), base = load_rlx(&gp->cpubase);
 
-    if (gp == me) {
+    if (me != NULL && gp == me) {
         if (base != 0) {
             ns += clocknow(CLOCK_THREAD_CPUTIME_ID) - base;
         } else {

@@ -92,10 +92,9 @@ hoglook(int64_t now)
         all = all && load_rlx(&pp->status) == Prunning && tick == ticks[i] && age(pp, clock) > TURNUS * ticks_per_us;
         ticks[i] = tick;
     }
-    if (all || (load_rlx(&hogs) && atomic_exchange(&used, false)))
+    /* As long as there was one to preempt; and what we have put into the global queue is to be gone first. */
+    if (all || (load_rlx(&hogs) && (atomic_exchange(&used, false) || load_rlx(&sched.runqsize) > gomaxprocs)))
         last = now;
-    else if (load_rlx(&hogs) && load_rlx(&sched.runqsize) > gomaxprocs)
-        last = now;             /* what we have put there is to be gone first */
     if (load_rlx(&hogs) != (now - last < LINGER))
         store_rlx(&hogs, now - last < LINGER);
 }

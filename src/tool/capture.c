@@ -110,8 +110,8 @@ stop(int tid, int *sig)
 static bool
 still(const struct target *t, const struct gsnap *gp, uint64_t sp)
 {
-    uint64_t curg;
-    int64_t goid;
+    uint64_t curg = 0;
+    int64_t goid = 0;
 
     return target_read(t, gp->maddr + t->l.m.curg, &curg, sizeof curg) && curg == gp->addr &&
            target_read(t, gp->addr + t->l.g.goid, &goid, sizeof goid) && goid == gp->goid &&

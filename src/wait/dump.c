@@ -102,7 +102,7 @@ dump_object(struct g *gp, const void **addr, bool *mutex)
 int
 dump_owner(const void *mutex)
 {
-    int tid;
+    int tid = 0;
 
     return peek((const char *)mutex + offsetof(pthread_mutex_t, __data.__owner), &tid, sizeof tid) == sizeof tid ? tid : 0;
 }
@@ -358,7 +358,7 @@ dump(const char *why, void (*more)(void), const void *ucontext)
     print("gossamer: %s\n", why);
     if (more != NULL)
         more();
-    if (r >= 0 || r < -4095) {
+    if (r > 0 || r < -4095) {
         d = (struct dump *)r;
         PUT(d, "GOMAXPROCS=%d, process %d; for functions and lines: gossamer stacks %d\n\n", gomaxprocs, pid, pid);
         findmodules(d);
