@@ -28,7 +28,9 @@
 #ifndef CALL
 #define CALL 1                  /* G 2 makes a system call */
 #endif
+#ifndef NM
 #define NM 3
+#endif
 #define NP 2
 #define NONE 3
 #define B(x) (1 << (x))
@@ -38,6 +40,7 @@
 #define Sleeping 2
 #define OnFd 3
 #define Ended 4
+#define Waiting 5
 
 byte gs[3];                     /* G 1 and 2 */
 byte when_[3], heap[3];         /* a sleeping G's timer, the P whose heap it is in */
@@ -328,6 +331,7 @@ found:
 running:
     if
     :: g == 2 || FD -> goto forever
+    :: atomic { CALL && gs[2] == Waiting -> gs[2] = Runnable; runq = runq | 4; goto running }      /* ready guesses */
     :: atomic { maysleep(g) && now < HORIZON -> when_[g] = now + 1; goto sleep }
     :: atomic { maysleep(g) && now + 1 < HORIZON -> when_[g] = now + 2; goto sleep }
     :: atomic { FD && g == 1 && !readable -> used = 1; gs[g] = OnFd; g = 0; goto lookaround }
@@ -460,8 +464,7 @@ init
 {
     atomic {
 #if CALL
-        gs[2] = Runnable;
-        runq = 4;
+        gs[2] = Waiting;
         pidle = 2;
         npidle = 1;
 #endif
@@ -473,6 +476,8 @@ init
         run Judge();
         run M(0);
         run M(1);
+#if NM > 2
         run M(2)
+#endif
     }
 }

@@ -3,11 +3,13 @@
  * waiter that was woken. usage: park_tsan [ROUNDS] */
 #define _GNU_SOURCE 1
 #include "wait/wait.h"
+#include "base/real.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* The scheduler's, which is not linked: foreign threads never get there. */
+struct real real = { .clock_gettime = clock_gettime };
 struct sched sched;
 _Thread_local struct g *curg;
 _Thread_local struct m *curm;

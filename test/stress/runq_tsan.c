@@ -2,11 +2,14 @@
  * from it and from each other. Each item must come out exactly once. usage: runq_tsan [ITEMS] */
 #define _GNU_SOURCE 1
 #include "sched/sched.h"
+#include "base/real.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 /* proc.c's, which is not linked. */
 struct sched sched;
+struct real real = { .clock_gettime = clock_gettime };
+_Atomic bool hogs;
 int gomaxprocs = 4;
 
 enum { POOL = 4096, THIEVES = 3 };

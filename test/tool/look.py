@@ -246,10 +246,10 @@ def test_version():
         raise Skip("no build tree")
     with open(lib, "rb") as f:
         data = f.read()
-    head = b"gossamer\x01\0\0\0"
+    head = b"gossamer\x02\0\0\0"
     check(data.count(head) == 1, "the layout is not found in the library")
-    for change, want in ((b"gossamer\x63\0\0\0", r"its libgossamer\.so has layout version 99, this gossamer reads 1"),
-                         (b"gassomer\x01\0\0\0", r"its libgossamer\.so does not describe itself \(.*\)")):
+    for change, want in ((b"gossamer\x63\0\0\0", r"its libgossamer\.so has layout version 99, this gossamer reads 2"),
+                         (b"gassomer\x02\0\0\0", r"its libgossamer\.so does not describe itself \(.*\)")):
         other = os.path.join(tooltest.tmp, "libgossamer.so")
         with open(other, "wb") as f:
             f.write(data.replace(head, change))
