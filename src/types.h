@@ -117,6 +117,7 @@ struct g {
     bool urgblocked;            /* the program blocks SIGURG, which the kernel's mask never has; the G */
     bool masked;                /* in a call with a signal mask of its own: a handler that ran ends it; the G */
     bool sigdead;               /* it ends, and takes no signal any more; siglock */
+    bool delivering;            /* in signal_deliver's loop, which will look again: a SIGURG need not; the G */
     bool sigsent;               /* the signal that it sends itself is under way: its siginfo follows; the G */
     uint64_t sent[6];           /* as much of it as the kernel keeps */
     bool sigran;                /* a handler has run; the G's handlers set, its waits clear */

@@ -156,7 +156,7 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         if (gp->sigwork || cancelnow(gp))
             breakcall(ucontext);
     } else if (gp->locks == 0) {
-        if (maskknown(gp, ucontext))
+        if (!gp->delivering && maskknown(gp, ucontext))
             lookaround(gp, ucontext);
         else
             gp->sigwork = true;

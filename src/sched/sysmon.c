@@ -89,6 +89,17 @@ takeunannounced(struct p *pp)
     return true;
 }
 
+/* Signals that signal_deliver left for later, and a G that does not come by. */
+static void
+pokeleft(struct p *pp)
+{
+    struct m *mp = *(struct m *volatile *)&pp->m;
+    struct g *gp = mp != NULL ? *(struct g *volatile *)&mp->curg : NULL;
+
+    if (gp != NULL && unlikely((load_rlx(&gp->sigpend) & ~*(volatile uint64_t *)&gp->sigmask) != 0))
+        pokem(mp);
+}
+
 /* One P; true if something was done. */
 static bool resists;            /* a G whose slice is over still ran in the last round */
 
@@ -104,6 +115,7 @@ retakeone(struct p *pp, int64_t now)
             pp->sysmontick.schedwhen = pp->sysmontick.looked = now;
             return false;
         }
+        pokeleft(pp);
         if (!workwaits(pp, now))
             return false;
         /* The look costs 10 us: at twice the age of the slice each time; and before each signal, which must

@@ -125,7 +125,7 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     struct g *gp = curg;
     struct m *mp = active ? interruptedruntime() : NULL;
     uint64_t before, during = 0, all = ~UINT64_C(0);
-    bool outer, intr, masked;
+    bool outer, intr, masked, delivering;
     int saved = errno;
 
     if (sig == SIGURG && !signal_caught(SIGURG))
@@ -164,12 +164,15 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     gp->nopreempt |= untouchable(gp, uc);
     masked = gp->masked;
     gp->masked = false;
+    delivering = gp->delivering;
+    gp->delivering = false;     /* the handler takes what comes meanwhile, and may leave by longjmp */
     releasem(gp);
     call(sig, info, uc);
     gp->sigran = true;          /* after the call: waits of the handler's own clear them */
     gp->sigintr |= intr;
     gp->locks++;
     gp->nopreempt = outer;
+    gp->delivering = delivering;
     memcpy(&before, &uc->uc_sigmask, sizeof before);    /* the handler may have changed it */
     before &= ~UNBLOCKABLE;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);       /* until the return from the frame sets `before` */

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAXQUEUED = 4096 };
+enum { MAXQUEUED = 4096, MAXDELIVER = 64 };
 
 struct sigentry {
     struct sigentry *next;
@@ -218,26 +218,38 @@ signal_process(const siginfo_t *info, uint64_t *mask)
     return true;
 }
 
-/* On gp, not pinned: what is queued and not blocked. The handlers run in here. */
+/* On gp, not pinned: what is queued and not blocked. The handlers run in here.
+ *
+ * Whoever sends more meanwhile finds gp->delivering and leaves it to this loop. Were it done in the frame of the SIGURG
+ * that tells of it, a sender that is as fast as we are would pile up frames until the stack is full. Of several
+ * signals the others stay announced (sigwork) while a handler runs: it may leave by longjmp. And after some
+ * gp itself goes on, whatever comes: a sender may send until gp gets on. What is left is for the next way through the
+ * runtime, or sysmon's poke (pokeleft). */
 void
 signal_deliver(struct g *gp)
 {
-    if (unlikely(gp->kattr != NULL))
-        kattr_apply(gp);
-    for (;;) {
-        siginfo_t info;
-        int sig;
+    int sig, left = MAXDELIVER;
 
+    do {
+        siginfo_t info;
+
+        if (unlikely(gp->kattr != NULL))
+            kattr_apply(gp);
+        gp->delivering = true;
         gp->locks++;
         lock(&siglock);
         gp->sigwork = false;
         sig = dequeue(gp, ~maskof(gp), &info);
+        gp->sigwork = (load_rlx(&gp->sigpend) & ~maskof(gp)) != 0;
         unlock(&siglock);
-        gp->locks--;
         if (sig == 0)
-            return;
-        signal_self(gp, &info);
-    }
+            gp->delivering = false;
+        compiler_barrier();
+        gp->locks--;            /* what came while it was held has set sigwork */
+        if (sig != 0)
+            signal_self(gp, &info);
+    } while ((sig != 0 || gp->sigwork) && --left > 0);
+    gp->delivering = false;
 }
 
 /* What was the process's and gp will not handle - it blocks it now, or ends - goes back to the process. Pinned. */
