@@ -202,6 +202,7 @@ struct p {
     _Atomic uint32_t syscalltick;
     uint32_t tick;              /* rounds of schedule; its M */
     _Atomic bool global;        /* it is the global queue's turn; its M, and hogpreempt */
+    uint8_t dull;               /* 0..DULL: how surely a look at the network finds nothing; its M */
     _Atomic uint64_t slicestart; /* cycle counter when g0 last picked its G; its M */
     _Atomic bool preempt;       /* sysmon: this slice is over, go on with another G */
     struct {

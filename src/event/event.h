@@ -16,9 +16,11 @@ int64_t timersnext(int nprocs, struct p *ps);   /* earliest of all, 0 if none */
 
 /* ---- polldesc.c ---- */
 
-/* FdStream: a TCP-like socket; FdUnix: a Unix stream; FdDgram: message boundaries. */
+/* FdStream: a TCP-like socket; FdUnix: a Unix stream; FdDgram: message boundaries. What is accepted from FdListenStream
+ * and FdListenUnix is of these kinds. */
 enum fdclass {
-    FdUnknown, FdFile, FdStream, FdUnix, FdDgram, FdListen, FdPipe, FdTty, FdEvent, FdSignal, FdOther, FdOurs,
+    FdUnknown, FdFile, FdStream, FdUnix, FdDgram, FdListen, FdListenStream,
+    FdListenUnix, FdPipe, FdTty, FdEvent, FdSignal, FdOther, FdOurs,
 };
 
 /* A G that waits for an fd; on the waiting G's stack, linked under pd->lock. */

@@ -54,10 +54,10 @@ socketclass(int fd)
     sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, A(&type), A(&len), 0);
     sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, A(&listening), A(&len), 0);
     sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, A(&domain), A(&len), 0);
-    if (listening)
-        return FdListen;
     if (type != SOCK_STREAM)
-        return FdDgram;
+        return listening ? FdListen : FdDgram;
+    if (listening)
+        return domain == AF_UNIX ? FdListenUnix : FdListenStream;
     return domain == AF_UNIX ? FdUnix : FdStream;
 }
 

@@ -38,17 +38,9 @@ IO(ssize_t, sendto, (int fd, const void *buf, size_t n, int flags, const struct 
 IO(ssize_t, sendmsg, (int fd, const struct msghdr *msg, int flags), (fd, msg, flags), io_sendmsg(fd, msg, flags))
 IO(int, connect, (int fd, const struct sockaddr *sa, socklen_t len), (fd, sa, len), io_connect(fd, sa, len))
 
-static long
-accepted(long fd)
-{
-    if (fd >= 0)
-        pdforget((int)fd);
-    return fd;
-}
-
-IO(int, accept, (int fd, struct sockaddr *sa, socklen_t *len), (fd, sa, len), accepted(io_accept(fd, sa, len, 0)))
+IO(int, accept, (int fd, struct sockaddr *sa, socklen_t *len), (fd, sa, len), io_accept(fd, sa, len, 0))
 IO(int, accept4, (int fd, struct sockaddr *sa, socklen_t *len, int flags), (fd, sa, len, flags),
-   accepted(io_accept(fd, sa, len, flags)))
+   io_accept(fd, sa, len, flags))
 
 /* The fortified names (-D_FORTIFY_SOURCE): the compiler's check of the buffer's size first. */
 extern _Noreturn void __chk_fail(void);

@@ -8,7 +8,7 @@
 #include "sched/sched.h"
 #include "base/probe.h"
 
-enum { STEALROUNDS = 4 };
+enum { STEALROUNDS = 4, DULL = 3, ATONCEUS = 2 };
 
 static uint32_t
 fastrand(struct m *mp)
@@ -36,20 +36,26 @@ injectlocal(struct m *mp, struct glist *list)
     wakep();
 }
 
-/* Nonblocking look at the network; one G returned, the others queued. */
+/* Nonblocking look at the network; one G returned, the others queued. Where such looks find nothing time and again
+ * - few connections, each of which waits for its peer - they are left out until the poller, in which this M
+ * waits a moment later, finds something at once. */
 static struct g *
 pollnetwork(struct m *mp)
 {
     struct glist list = { 0 };
+    struct p *pp = mp->p;
     struct g *gp;
 
-    if (!netpollused() || load_rlx(&sched.lastpoll) == 0)
+    if (!netpollused() || load_rlx(&sched.lastpoll) == 0 || pp->dull == DULL)
         return NULL;
     netpoll(0, &list);
     mp->count.pollwakes += (uint64_t)list.n;
     gp = glistpop(&list);
-    if (gp == NULL)
+    if (gp == NULL) {
+        pp->dull++;
         return NULL;
+    }
+    pp->dull = 0;
     if (list.n > 0)
         injectlocal(mp, &list);
     store_rlx(&gp->status, Grunnable);
@@ -186,6 +192,8 @@ pollidle(struct m *mp, struct g **gpp)
 {
     int64_t when = timersnext(gomaxprocs, allp), until, now;
     struct glist list = { 0 };
+    uint64_t start;
+    bool atonce;
 
     if (!netpollused() && when == 0)
         return false;
@@ -204,7 +212,9 @@ pollidle(struct m *mp, struct g **gpp)
     mp->blocked = true;         /* from here handlers run at once, so none is left put off */
     idlestate(mp);
     now = nanotime();
+    start = cpu_ticks();
     netpoll(when == 0 ? -1 : when > now ? when - now : 0, &list);
+    atonce = cpu_ticks() - start < ATONCEUS * ticks_per_us;
     mp->blocked = false;
     mp->count.pollwakes += (uint64_t)list.n;
     atomic_store(&sched.polluntil, 0);
@@ -215,6 +225,8 @@ pollidle(struct m *mp, struct g **gpp)
     }
     *gpp = glistpop(&list);
     if (*gpp != NULL) {
+        if (atonce)
+            mp->p->dull = 0;
         store_rlx(&(*gpp)->status, Grunnable);
         probe1(ready, (*gpp)->goid);
         if (list.n > 0)

@@ -515,8 +515,8 @@ io_sendmsg(int fd, const struct msghdr *msg, int flags)
 
 /* ---- connections ---- */
 
-long
-io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags)
+static long
+acceptloop(int fd, struct sockaddr *sa, socklen_t *len, int flags)
 {
     struct call c = { .nr = SYS_accept4, .a = { fd, A(sa), A(len), flags } };
     long r;
@@ -535,6 +535,24 @@ io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags)
         if (!again(&c, seq, &r))
             return r;
     }
+}
+
+/* What comes is of its listener's kind, if that was not closed meanwhile, and never inherits O_NONBLOCK. */
+long
+io_accept(int listener, struct sockaddr *sa, socklen_t *len, int flags)
+{
+    struct polldesc *pd = pdpeek(listener);
+    uint32_t gen = pd != NULL ? *(volatile uint32_t *)&pd->gen : 0;
+    long fd = acceptloop(listener, sa, len, flags);
+    int class = pd != NULL ? load_acq(&pd->class) : FdUnknown;
+
+    if (fd < 0)
+        return fd;
+    if ((class == FdListenStream || class == FdListenUnix) && *(volatile uint32_t *)&pd->gen == gen)
+        pdmade((int)fd, class == FdListenUnix ? FdUnix : FdStream, (flags & SOCK_NONBLOCK) != 0);
+    else
+        pdforget((int)fd);
+    return fd;
 }
 
 /* There is no connect that does not wait but by O_NONBLOCK, so it waits in the kernel. */

@@ -9,7 +9,8 @@
  * requeues, the timer, and signals. Mleft is the M that it leaves, which goes on with prevdone when the G may be
  * running again elsewhere. A bucket is named by the address it holds.
  *
- * safe:
+ * safe: -DSENDERS=1
+ * safe: -DSENDERS=2
  * broken: BLINDCOMMIT (owner): prevdone stores Parked, where it has to claim the word as well
  * broken: EARLYCOMMIT (onstack): gopark says Parked before the G has left its stack
  * broken: BLINDCLAIM (owner): gclaim looks and then stores
@@ -20,6 +21,9 @@
  * broken: LATEARM (word): the waiter arms itself when it can already be found
  * broken: EARLYLOOK (word): parkbegin looks at the word before it has the bucket's lock
  */
+#ifndef SENDERS
+#define SENDERS 2               /* of signals */
+#endif
 #define None 0                  /* enum wake */
 #define Armed 1
 #define Parked 2
@@ -317,7 +321,9 @@ init
         run Requeuer();
         run Timer();
         run Sender();
+#if SENDERS > 1
         run Sender();
+#endif
         run Judge();
         run G()
     }
