@@ -168,7 +168,7 @@ struct m {
 
     struct p *nextp;            /* P to start with; whoever wakes it, before notewakeup */
     struct g *lockedg;          /* G locked to it; that G */
-    bool dying;                 /* its affine G has ended: so will it; that G */
+    bool dying;                 /* it is to end: its affine G has, or scavenge.c took it from the idle list */
     bool spinning;              /* its M; startm for a sleeping one */
     bool blocked;               /* asleep on g0 with nothing held; its M and its signal handlers */
     _Atomic bool preempting;    /* SIGURG is on its way; sysmon sets, its M clears */
@@ -204,6 +204,7 @@ struct p {
     _Atomic bool global;        /* it is the global queue's turn; its M, and hogpreempt */
     uint8_t dull;               /* 0..DULL: how surely a look at the network finds nothing; its M */
     _Atomic uint64_t slicestart; /* cycle counter when g0 last picked its G; its M */
+    _Atomic bool scavenge;      /* dead Gs that were not needed are to be given back; sysmon sets, its M does it */
     _Atomic bool preempt;       /* sysmon: this slice is over, go on with another G */
     struct {
         uint32_t schedtick, syscalltick, tick;
@@ -211,7 +212,7 @@ struct p {
     } sysmontick;               /* sysmon only */
 
     struct g *gfree;            /* dead Gs with their stacks; the P's M */
-    int ngfree;
+    int ngfree, gfreemin;       /* and the least since scavenge.c last looked; the P's M */
     int64_t goid, goidend;      /* ids for new Gs, taken 64 at a time; the P's M */
     _Atomic int64_t ngs;        /* Gs begun minus Gs ended here; the P's M writes, the sum is what lives */
 
@@ -238,6 +239,8 @@ struct sched {
     struct m *midle;                    /* under lock */
     struct m *mdead;                    /* could not be started; under lock */
     int nmidle, mnext;                  /* under lock */
+    int minidle;                        /* fewest idle since scavenge.c last looked; under lock */
+    int settled;                        /* so many idle Ms are left alone; under lock */
     struct p *pidle;                    /* under lock */
     _Alignas(CACHELINE) _Atomic int32_t npidle; /* written under lock */
     _Atomic int32_t nmspinning;

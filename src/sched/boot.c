@@ -17,6 +17,7 @@
 enum { TEMPLATESTACK = 256 << 10 };
 
 extern int64_t tracens;
+extern int64_t always;
 extern bool tracedetail, havemembarrier;
 
 int passiveheld;
@@ -167,6 +168,28 @@ procsinit(void)
               procs.bad == 2 ? "is too large, using" : "is not a number of CPUs, using", gomaxprocs);
 }
 
+/* GODEBUG's keys that are ours and not Go's: for tests, and for who looks for a fault. In us, ms and ms. */
+static void
+debugknobs(const char *godebug)
+{
+    always = env_godebug(godebug, "preempt", 0) * 1000;
+    idlems = env_godebug(godebug, "idlethreads", idlems / 1000000) * 1000000;
+    idlestacks = env_godebug(godebug, "idlestacks", idlestacks / 1000000) * 1000000;
+}
+
+static void
+mlimit(const char *s)
+{
+    unsigned long n;
+
+    if (s == NULL || *s == '\0')
+        return;
+    if (env_size(s, &n) == 0 && n >= 4 && n <= 1 << 20)
+        maxms = (int)n;
+    else
+        print("gossamer: GOSSAMER_MAXTHREADS=%s is not a number from 4 to 1048576; using %d\n", s, maxms);
+}
+
 static int
 start(void)
 {
@@ -182,6 +205,8 @@ start(void)
     procsinit();
     tracens = env_godebug(godebug, "schedtrace", 0) * 1000000;
     tracedetail = env_godebug(godebug, "scheddetail", 0) != 0;
+    debugknobs(godebug);
+    mlimit(env_get(environ, "GOSSAMER_MAXTHREADS"));
     asyncpreempt = env_godebug(godebug, "asyncpreemptoff", 0) == 0;
     havemembarrier = sys3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     netpollinit();

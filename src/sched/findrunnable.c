@@ -119,6 +119,10 @@ lookaround(struct m *mp, bool *inherit)
     struct g *gp = NULL;
 
     checktimers(mp, pp);
+    if (unlikely(load_rlx(&pp->scavenge))) {
+        store_rlx(&pp->scavenge, false);
+        gfscavenge(pp);
+    }
     *inherit = false;
     pp->tick++;
     if ((globalturn(pp) || load_rlx(&pp->global)) && load_rlx(&sched.runqsize) > 0) {
@@ -270,6 +274,7 @@ idle(struct m *mp, struct g **gpp)
     return true;
 }
 
+/* NULL: the M is to end. */
 struct g *
 findrunnable(struct m *mp, bool *inherit)
 {
@@ -280,7 +285,7 @@ findrunnable(struct m *mp, bool *inherit)
             return gp;
         *inherit = false;
         idle(mp, &gp);
-        if (gp != NULL)
+        if (gp != NULL || unlikely(mp->dying))
             return gp;
     }
 }

@@ -55,6 +55,21 @@ gfput(struct m *mp, struct g *gp)
     }
 }
 
+/* To the central lists with those that were not needed since the last time; by whoever pp's lists belong to now. */
+void
+gfscavenge(struct p *pp)
+{
+    struct g **at = &pp->gfree, *rest;
+
+    for (int i = pp->gfreemin; i < pp->ngfree; i++)
+        at = &(*at)->schedlink;
+    rest = *at;
+    *at = NULL;
+    pp->ngfree -= pp->gfreemin;
+    pp->gfreemin = pp->ngfree;
+    putcentral(rest);
+}
+
 struct g *
 gfget(struct m *mp, int class)
 {
@@ -63,7 +78,8 @@ gfget(struct m *mp, int class)
 
     if (likely(class == load_rlx(&defaultclass)) && (gp = pp->gfree) != NULL) {
         pp->gfree = gp->schedlink;
-        pp->ngfree--;
+        if (--pp->ngfree < pp->gfreemin)
+            pp->gfreemin = pp->ngfree;
         return gp;
     }
     if (sched.gfree[class] == NULL)     /* a look without the lock: at worst a new stack too many */

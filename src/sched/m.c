@@ -14,6 +14,8 @@
 
 enum { G0STACK = 256 << 10 };
 
+int maxms = MAXMS;
+
 /* ---- P lists and ownership ---- */
 
 void
@@ -87,7 +89,7 @@ newmstruct(void)
         sched.mdead = mp->schedlink;
         return mp;
     }
-    if (sched.mnext >= MAXMS)
+    if (sched.mnext >= maxms)
         return NULL;
     if (left == 0) {
         chunk = sysalloc(16 * sizeof *chunk);
@@ -119,6 +121,8 @@ startm(struct p *pp, bool spinning)
     if (mp != NULL) {
         sched.midle = mp->schedlink;
         sched.needspare = --sched.nmidle == 0;
+        if (sched.nmidle < sched.minidle)
+            sched.minidle = sched.nmidle;
         unlock(&sched.lock);
         if (mp->schedlink == NULL)
             notewakeup(&sched.newmnote);
@@ -137,7 +141,7 @@ startm(struct p *pp, bool spinning)
         if (spinning)
             atomic_fetch_sub(&sched.nmspinning, 1);
         if (warn)
-            print("gossamer: no more than %d kernel threads: a P stays idle\n", MAXMS);
+            print("gossamer: %d kernel threads are blocked or busy (GOSSAMER_MAXTHREADS): a P stays idle until one is free\n", maxms);
         return;
     }
     mp->spinning = spinning;
@@ -239,7 +243,7 @@ msleep(struct m *mp)
     noteclear(&mp->park);
 }
 
-/* g0, without a P: sleeps until somebody brings one. */
+/* g0, without a P: sleeps until somebody brings one, or takes it from the list to end it (mp->dying). */
 void
 stopm(struct m *mp)
 {
@@ -253,6 +257,8 @@ stopm(struct m *mp)
     sched.nmidle++;
     unlock(&sched.lock);
     msleep(mp);
+    if (unlikely(mp->dying))
+        return;
     acquirep(mp, mp->nextp);
     mp->nextp = NULL;
 }
@@ -328,11 +334,13 @@ lockforgood(struct g *gp, enum gossamer_lock why)
     }
 }
 
-/* The M's G has ended and had changed the state of the kernel thread: no other G may run on it. The
- * process's first thread has to stay, its end would make the process a zombie. */
+/* The M was idle for long, or its G has ended and had changed the state of the kernel thread: no other G may run on
+ * it. The process's first thread has to stay, its end would make the process a zombie. */
 void
 mexit(struct m *mp)
 {
+    uint64_t mask;
+
     if (mp->p != NULL)
         handoffp(releasep(mp));
     mp->dying = false;
@@ -340,6 +348,9 @@ mexit(struct m *mp)
     if (mp == &m0)
         for (;;)
             msleep(mp);
+    /* From here it looks like a foreign thread: no handler may run on it. libc's signals have to. */
+    mask = ~(UINT64_C(3) << 31);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&mask), 0, 8);
     curm = NULL;
     mp->count.msended++;
     store_rlx(&mp->tid, 0);

@@ -439,13 +439,18 @@ schedule(struct m *mp)
             mexit(mp);
             return;
         }
-        if (mp->p == NULL && mp->lockedg == NULL)       /* lost it, and none was free */
+        if (mp->p == NULL && mp->lockedg == NULL) {     /* lost it, and none was free */
             stopm(mp);
+            if (unlikely(mp->dying))
+                continue;
+        }
         if (mp->lockedg != NULL) {
             stoplockedm(mp);
             gp = mp->lockedg;
         } else {
             gp = findrunnable(mp, &inherit);
+            if (unlikely(gp == NULL))
+                continue;       /* dying */
             if (mp->spinning)
                 resetspinning(mp);
             if (gp->lockedm != NULL && gp->lockedm != mp) {

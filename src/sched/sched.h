@@ -101,6 +101,7 @@ struct g *globrunqget(struct p *pp, int max);           /* sched.lock held */
                   UINT64_C(1) << (SIGBUS - 1) | UINT64_C(1) << (SIGFPE - 1) | UINT64_C(1) << (SIGILL - 1) | \
                   UINT64_C(1) << (SIGTRAP - 1) | UINT64_C(1) << (SIGSYS - 1)))
 
+extern int maxms;                                       /* Ms at most */
 void startm(struct p *pp, bool spinning);
 void stopm(struct m *mp);                               /* g0, no P */
 void msleep(struct m *mp);                              /* g0: until somebody wakes mp->park */
@@ -193,6 +194,13 @@ extern void (*preemptcancel)(struct g *gp);             /* asynchronous cancella
 
 void gfput(struct m *mp, struct g *gp);
 struct g *gfget(struct m *mp, int class);
+void gfscavenge(struct p *pp);                          /* g0 on pp; or pp is idle, sched.lock held */
+
+/* ---- scavenge.c: sysmon ---- */
+
+void scavenge(int64_t now);
+int64_t scavengein(void);                               /* sched.lock held */
+extern int64_t idlems, idlestacks;                      /* ns after which an idle M, a free stack, is given back */
 void allgadd(struct g *gp);
 
 /* ---- tls.c ---- */

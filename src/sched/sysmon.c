@@ -19,6 +19,8 @@
 
 enum { MS = 1000000, SLICE = 10 * MS, POLLAGE = 10 * MS };
 
+int64_t always;                 /* GODEBUG=preempt, in ns: a G is preempted after that, whether others wait or not; 0: off */
+
 bool havemembarrier;            /* registered by boot, before there are threads: later it takes 10 ms */
 int64_t tracens;                /* GODEBUG=schedtrace, in ns; 0: off */
 bool tracedetail;
@@ -115,6 +117,8 @@ retakeone(struct p *pp, int64_t now)
             pp->sysmontick.schedwhen = pp->sysmontick.looked = now;
             return false;
         }
+        if (unlikely(always != 0) && now - pp->sysmontick.schedwhen >= always)
+            preemptone(pp);
         pokeleft(pp);
         if (!workwaits(pp, now))
             return false;
@@ -201,10 +205,12 @@ sysmonwake(void)
     notewakeup(&sched.sysmonnote);
 }
 
-/* Every P is idle: sleep until one is taken. */
+/* Every P is idle: sleep until one is taken, or something is to be given back. */
 static bool
 deepsleep(void)
 {
+    int64_t in;
+
     lock(&sched.lock);
     if (load_rlx(&sched.npidle) != gomaxprocs || tracens != 0 || load_rlx(&maskstale)) {
         unlock(&sched.lock);
@@ -212,8 +218,15 @@ deepsleep(void)
     }
     noteclear(&sched.sysmonnote);
     store_rlx(&sched.sysmonwait, 1);
+    in = scavengein();
     unlock(&sched.lock);
-    notesleep(&sched.sysmonnote);
+    if (in == 0) {
+        notesleep(&sched.sysmonnote);
+    } else if (!notetsleep(&sched.sysmonnote, in)) {
+        lock(&sched.lock);
+        store_rlx(&sched.sysmonwait, 0);
+        unlock(&sched.lock);
+    }
     return true;
 }
 
@@ -237,6 +250,8 @@ sysmon(void *unused)
             delay *= 2;
         if (delay > SLICE)
             delay = SLICE;
+        if (unlikely(always != 0) && delay > always)
+            delay = always;
         if (load_rlx(&hogs))
             hogsleep(resists && delay > 100000 ? 100000 : delay);
         else
@@ -256,6 +271,7 @@ sysmon(void *unused)
         for (int i = 0; i < gomaxprocs; i++)
             did |= retakeone(&allp[i], now);
         did |= helpidle(now);
+        scavenge(now);
         quiet = did ? 0 : quiet + 1;
         if (tracens != 0 && now - lasttrace >= tracens) {
             lasttrace = now;
