@@ -202,6 +202,7 @@ struct p {
     _Atomic uint32_t syscalltick;
     uint32_t tick;              /* rounds of schedule; its M */
     _Atomic bool global;        /* it is the global queue's turn; its M, and hogpreempt */
+    bool tookglobal;            /* its last G came from there by turn: now its own have theirs; its M */
     uint8_t dull;               /* 0..DULL: how surely a look at the network finds nothing; its M */
     _Atomic uint64_t slicestart; /* cycle counter when g0 last picked its G; its M */
     _Atomic bool scavenge;      /* dead Gs that were not needed are to be given back; sysmon sets, its M does it */
@@ -234,7 +235,8 @@ struct glist {
 
 struct sched {
     _Alignas(CACHELINE) struct lock lock;
-    struct g *runqhead, *runqtail;      /* under lock */
+    struct glist runq, woken;           /* the global queue: see globpop; under lock */
+    uint32_t wokenturn;                 /* under lock */
     _Atomic int32_t runqsize;           /* written under lock, read by all */
     struct m *midle;                    /* under lock */
     struct m *mdead;                    /* could not be started; under lock */

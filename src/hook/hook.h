@@ -50,7 +50,7 @@ enterreal(void)
     struct g *gp = getg();
 
     if (gp != NULL)
-        entersyscall(gp);
+        io_entercall(gp);
     return gp;
 }
 

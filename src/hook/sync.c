@@ -273,7 +273,7 @@ semtimed(sem_t *s, clockid_t clock, const struct timespec *abs)
     do {
         if (abs != NULL && (r = deadline(clock, abs, &when)) < 0)
             return (int)sysret(r);
-        r = interrupted(sema_wait(s, when));
+        r = interrupted(sema_wait(s, when, sharedsem(s)));
     } while (r == -ETIMEDOUT && beforetime(clock, abs));
     return (int)sysret(r);
 }
@@ -281,29 +281,13 @@ semtimed(sem_t *s, clockid_t clock, const struct timespec *abs)
 HOOK int
 sem_wait(sem_t *s)
 {
-    struct g *gp;
-    int r;
-
-    if (likely(active) && !sharedsem(s))
-        return semtimed(s, CLOCK_REALTIME, NULL);
-    gp = active ? enterreal() : NULL;
-    r = real.sem_wait(s);
-    exitreal(gp);
-    return r;
+    return likely(active) ? semtimed(s, CLOCK_REALTIME, NULL) : real.sem_wait(s);
 }
 
 HOOK int
 sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *abs)
 {
-    struct g *gp;
-    int r;
-
-    if (likely(active) && !sharedsem(s))
-        return semtimed(s, clock, abs);
-    gp = active ? enterreal() : NULL;
-    r = real.sem_clockwait(s, clock, abs);
-    exitreal(gp);
-    return r;
+    return likely(active) ? semtimed(s, clock, abs) : real.sem_clockwait(s, clock, abs);
 }
 
 HOOK int

@@ -297,14 +297,23 @@ tss_set(tss_t tss_id, void *val)
 HOOK int
 pthread_cancel(pthread_t th)
 {
+    static _Atomic bool haveunwinder;
     struct g *gp;
-    int r = real.pthread_cancel(th);
     bool parked;
 
     if (!isg(th) || (gp = thread_of(th)) == NULL)
-        return r;
+        return real.pthread_cancel(th);
+    if (gp == curg) {
+        store_rel(&gp->canceled, true);
+        return real.pthread_cancel(th);
+    }
+    /* As libc does, here, where it may fail, and not where it is needed. */
+    if (!load_rlx(&haveunwinder) && real.dlopen("libgcc_s.so.1", RTLD_NOW) == NULL)
+        return real.pthread_cancel(th);
+    store_rlx(&haveunwinder, true);
+    tlscancel(gp);
     store_rel(&gp->canceled, true);
-    if (gp == curg || !tlscancelable(gp))
+    if (!tlscancelable(gp))
         return 0;
     gp->sigwork = true;         /* it is to look up from whatever it is at: see io_syscall */
     atomic_thread_fence(memory_order_seq_cst);

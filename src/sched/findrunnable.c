@@ -126,13 +126,21 @@ lookaround(struct m *mp, bool *inherit)
     *inherit = false;
     pp->tick++;
     if ((globalturn(pp) || load_rlx(&pp->global)) && load_rlx(&sched.runqsize) > 0) {
-        store_rlx(&pp->global, false);
-        lock(&sched.lock);
-        gp = globrunqget(pp, 1);
-        unlock(&sched.lock);
-        if (gp != NULL)
-            return gp;
+        bool forced = atomic_exchange(&pp->global, false);
+
+        if (pp->tookglobal && !runqempty(pp)) {
+            if (forced && unlikely(load_rlx(&hogs)))
+                hoglater();     /* it waits for the end of the next slice, or half a millisecond */
+        } else {
+            lock(&sched.lock);
+            gp = globrunqget(pp, 1);
+            unlock(&sched.lock);
+            pp->tookglobal = true;
+            if (gp != NULL)
+                return gp;
+        }
     }
+    pp->tookglobal = false;
     if ((gp = runqget(pp, inherit)) != NULL)
         return gp;
     if (load_rlx(&sched.runqsize) > 0) {

@@ -9,8 +9,10 @@
  * that stands on top of one of these. There pp->preempt stays set, and the next way through the runtime
  * honours it.
  *
- * A SIGURG that sysmon did not send is the program's (preemptother). The handler runs with SIGURG blocked:
- * at its own entry the pc would say nothing about what lies below.
+ * A SIGURG that sysmon did not send is the program's (preemptother). The handler begins with all signals blocked: with SIGURG,
+ * because at its own entry the pc would say nothing about what lies below; with the others, because the kernel would put
+ * their frames on top of ours, and a handler of the program's that does not come back (longjmp, pthread_exit, cancellation)
+ * would leave the M deaf to SIGURG for ever.
  */
 #define _GNU_SOURCE 1
 #include "sched/sched.h"
@@ -89,7 +91,7 @@ untouchable(struct g *gp, const void *ucontext)
 /* The G is to be cancelled, or has a signal queued, and is in a call of io_syscall's, which has not begun yet, or
  * which the kernel is about to start again after this handler: it shall return -EINTR instead. No other
  * call: libc's own (a priority-inheriting lock) do not expect EINTR. */
-void
+bool
 breakcall(void *ucontext)
 {
     ucontext_t *uc = ucontext;
@@ -100,7 +102,10 @@ breakcall(void *ucontext)
         uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
     } else if (pc >= sys6_begin && pc < sys6_call) {
         uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)sys6_not;
+    } else {
+        return false;
     }
+    return true;
 }
 
 /* Signals that are queued, the end of the slice, cancellation: all with the mask that the G is known to
@@ -131,6 +136,23 @@ maskknown(const struct g *gp, const ucontext_t *uc)
     return (mask & ~(UINT64_C(3) << 31 | UINT64_C(1) << (SIGURG - 1))) == gp->sigmask;
 }
 
+/* gp is in a system call, and somebody wants something of it. In io_syscall's it comes back for that. Another is
+ * libc's (a process-shared condition variable or barrier, a robust mutex): there signals are handled on top, as those
+ * that the kernel delivers there, and cancellation is acted on where libc allows it just now, as it would itself. */
+static void
+incall(struct g *gp, void *ucontext)
+{
+    if (breakcall(ucontext) || gp->locks > 0 || gp->delivering || !maskknown(gp, ucontext))
+        return;
+    if (gp->sigwork && signaldeliver != NULL)
+        signaldeliver(gp);
+    if (cancelnow(gp) && tlsasync(gp) && preemptcancel != NULL) {
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+        exitsyscall(gp);
+        preemptcancel(gp);
+    }
+}
+
 static void
 onurg(int sig, siginfo_t *info, void *ucontext)
 {
@@ -141,8 +163,14 @@ onurg(int sig, siginfo_t *info, void *ucontext)
 
     /* Sent to a thread by this process: sysmon, if it says so. */
     if (!ours || mp == NULL || !atomic_exchange(&mp->preempting, false)) {
-        if (preemptother != NULL)
+        if (preemptother != NULL) {
+            uint64_t mask;
+
+            memcpy(&mask, &((ucontext_t *)ucontext)->uc_sigmask, sizeof mask);
+            mask |= UINT64_C(1) << (SIGURG - 1);
+            sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&mask), 0, 8);
             preemptother(sig, info, ucontext);
+        }
         errno = saved;
         return;
     }
@@ -154,7 +182,7 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         }
     } else if (gp->insys) {
         if (gp->sigwork || cancelnow(gp))
-            breakcall(ucontext);
+            incall(gp, ucontext);
     } else if (gp->locks == 0) {
         if (!gp->delivering && maskknown(gp, ucontext))
             lookaround(gp, ucontext);
@@ -212,6 +240,7 @@ preemptinit(void)
 {
     struct sigaction sa = { .sa_sigaction = onurg, .sa_flags = SA_SIGINFO | SA_RESTART }, older;
 
+    memset(&sa.sa_mask, 0xff, sizeof sa.sa_mask);
     nranges = 0;
     preemptdue = preemptpoint;
     real.dl_iterate_phdr(addranges, NULL);

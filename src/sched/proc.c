@@ -121,6 +121,7 @@ schednext(struct m *mp, struct p *pp)
     gp = runqget(pp, &inherit);
     if (gp == NULL)
         return NULL;
+    pp->tookglobal = false;
     if (unlikely(gp->lockedm != NULL)) {
         runqput(pp, gp, true);  /* g0 hands it to its M */
         return NULL;

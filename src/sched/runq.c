@@ -15,6 +15,21 @@ alone(void)
     return gomaxprocs == 1;
 }
 
+/* sched.lock held */
+static void
+putglobal(struct glist *q, struct glist *list)
+{
+    if (list->head == NULL)
+        return;
+    if (q->tail != NULL)
+        q->tail->schedlink = list->head;
+    else
+        q->head = list->head;
+    q->tail = list->tail;
+    q->n += list->n;
+    store_rel(&sched.runqsize, load_rlx(&sched.runqsize) + list->n);
+}
+
 static bool
 runqputslow(struct p *pp, struct g *gp, uint32_t h, uint32_t t)
 {
@@ -31,7 +46,7 @@ runqputslow(struct p *pp, struct g *gp, uint32_t h, uint32_t t)
         glistpush(&batch, half[i]);
     glistpush(&batch, gp);
     lock(&sched.lock);
-    globrunqputlist(&batch);
+    putglobal(&sched.runq, &batch);
     unlock(&sched.lock);
     return true;
 }
@@ -194,33 +209,29 @@ globrunqput(struct g *gp)
     globrunqputlist(&one);
 }
 
+/* Those that have waited go before what computes, while there are hogs: see hogs.c. */
 void
 globrunqputlist(struct glist *list)
 {
-    if (list->head == NULL)
-        return;
-    if (unlikely(load_rlx(&hogs))) {    /* they have waited, what is queued computes: see hogs.c */
-        list->tail->schedlink = sched.runqhead;
-        sched.runqhead = list->head;
-        if (sched.runqtail == NULL)
-            sched.runqtail = list->tail;
-        store_rel(&sched.runqsize, load_rlx(&sched.runqsize) + list->n);
-        return;
-    }
-    if (sched.runqtail != NULL)
-        sched.runqtail->schedlink = list->head;
-    else
-        sched.runqhead = list->head;
-    sched.runqtail = list->tail;
-    store_rel(&sched.runqsize, load_rlx(&sched.runqsize) + list->n);
+    putglobal(unlikely(load_rlx(&hogs)) ? &sched.woken : &sched.runq, list);
 }
 
-/* A fair share (or max) of the global queue: one is returned, the others go to pp's ring. */
+/* The woken first, but for every fourth: however many there are, and for however long, the others get their turn. */
+static struct g *
+globpop(void)
+{
+    bool woken = sched.woken.head != NULL && (sched.runq.head == NULL || ++sched.wokenturn % 4 != 0);
+
+    return glistpop(woken ? &sched.woken : &sched.runq);
+}
+
+/* A fair share (or max) of the global queue: one is returned, the others go to pp's ring. runqsize becomes smaller last: who
+ * goes idle reads it without the lock, and must see each G here or there. */
 struct g *
 globrunqget(struct p *pp, int max)
 {
-    int size = load_rlx(&sched.runqsize), n = size / gomaxprocs + 1;
-    struct g *gp = sched.runqhead;
+    int size = load_rlx(&sched.runqsize), n = size / gomaxprocs + 1, taken = 1;
+    struct g *gp;
 
     if (size == 0)
         return NULL;
@@ -230,21 +241,13 @@ globrunqget(struct p *pp, int max)
         n = max;
     if (n > RUNQSIZE / 2)
         n = RUNQSIZE / 2;
-    store_rel(&sched.runqsize, size - n);
-    sched.runqhead = gp->schedlink;
-    while (--n > 0) {
-        struct g *more = sched.runqhead;
-        uint32_t t = load_rlx(&pp->runqtail);
-
+    gp = globpop();
+    for (; taken < n; taken++) {
         /* Room: our ring was empty or nearly so; never into runqputslow, which takes sched.lock. */
-        if (t - load_acq(&pp->runqhead) >= RUNQSIZE) {
-            store_rel(&sched.runqsize, load_rlx(&sched.runqsize) + n);
+        if (load_rlx(&pp->runqtail) - load_acq(&pp->runqhead) >= RUNQSIZE)
             break;
-        }
-        sched.runqhead = more->schedlink;
-        runqput(pp, more, false);
+        runqput(pp, globpop(), false);
     }
-    if (sched.runqhead == NULL)
-        sched.runqtail = NULL;
+    store_rel(&sched.runqsize, size - taken);
     return gp;
 }

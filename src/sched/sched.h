@@ -158,6 +158,7 @@ globalturn(struct p *pp)
     return pp->tick % 61 == 0 || (unlikely(load_rlx(&hogs)) && pp->tick % 2 == 0);
 }
 
+void hoglater(void);                                    /* one of them still waits */
 void hogpreempt(int n);                                 /* n Gs have been put into the global queue */
 void hoglook(int64_t now);                              /* sysmon */
 void hogsleep(int64_t delay);                           /* sysmon */
@@ -184,7 +185,7 @@ extern void (*preemptother)(int, siginfo_t *, void *);  /* for a SIGURG that is 
 extern struct sigaction preemptolder;
 void preemptinit(void);
 bool untouchable(struct g *gp, const void *ucontext);   /* the interrupted code must not be left half done */
-void breakcall(void *ucontext);                         /* of a handler: the call that it interrupted ends */
+bool breakcall(void *ucontext);                         /* of a handler: the call that it interrupted ends, if it is io_syscall's */
 void preemptone(struct p *pp);                          /* sysmon */
 void pokem(struct m *mp);
 void pokeg(struct g *gp);                               /* it has signals or was cancelled */
@@ -212,6 +213,7 @@ size_t tlsextra(void);
 struct g *tlsnew(const struct slot *slot, int tid);     /* hook; NULL: no memory */
 void tlsrenew(struct g *gp, int tid);                   /* hook */
 bool tlscancelable(const struct g *gp);
+void tlscancel(struct g *gp);
 bool tlsasync(const struct g *gp);
 
 /* gp was cancelled and may act on it: it has not disabled it, and is not about to end already. */

@@ -444,6 +444,16 @@ tlsstack(struct g *gp)
 /* In cancelhandling, in all versions: the thread has begun to end (EXITING_BIT). */
 enum { Exiting = 1 << 4 };
 
+/* What libc's pthread_cancel notes there. libc itself would also signal a thread that it finds in one of its own waits, and
+ * unwind it while its G is in a system call. */
+void
+tlscancel(struct g *gp)
+{
+    enum { Canceling = 1 << 2, Canceled = 1 << 3 };
+
+    atomic_fetch_or((_Atomic int *)(gp->tp + gl.cancelhandling), Canceling | Canceled);
+}
+
 /* Deferred cancellation may act on gp where it waits: enabled, and not asked for asynchronously. */
 bool
 tlscancelable(const struct g *gp)

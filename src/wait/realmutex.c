@@ -17,7 +17,7 @@ realmutex_hold(void)
     lockOSThread(gp, GOSSAMER_LOCK_MUTEX);
     if (gp->locked == 1)
         tlsborrow(gp, load_rlx(&gp->m->tid));
-    entersyscall(gp);
+    io_entercall(gp);
     return gp;
 }
 

@@ -1,9 +1,11 @@
-/* Unnamed semaphores of one process, in glibc's layout of sem_t: the value in the low half of a 64-bit
- * word, the number of waiters in the high half. Named and shared ones are the real functions'. */
+/* Semaphores, in glibc's layout of sem_t: the value in the low half of a 64-bit word, the number of waiters in the
+ * high half. At shared ones (all named ones) other processes wait and post as well: there we wait in the kernel, as
+ * libc does, but so that signals and cancellation for the G end it; posting to them is libc's. */
 #define _GNU_SOURCE 1
 #include "wait/wait.h"
 #include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
 
 #define WAITER ((uint64_t)1 << 32)
 
@@ -25,8 +27,17 @@ sema_trywait(sem_t *s)
     return -EAGAIN;
 }
 
+static int
+sharedpark(_Atomic uint32_t *value, int64_t when)
+{
+    struct timespec ts = { when / 1000000000, when % 1000000000 };
+
+    return (int)io_syscall(Blocks, SYS_futex, A(value), FUTEX_WAIT_BITSET, 0, when != 0 ? A(&ts) : 0, 0,
+                           FUTEX_BITSET_MATCH_ANY);
+}
+
 int
-sema_wait(sem_t *s, int64_t when)
+sema_wait(sem_t *s, int64_t when, bool shared)
 {
     _Atomic uint64_t *data = dataof(s);
     _Atomic uint32_t *value = (_Atomic uint32_t *)(void *)s;
@@ -45,7 +56,7 @@ sema_wait(sem_t *s, int64_t when)
             if (atomic_compare_exchange_weak_explicit(data, &d, d - 1 - WAITER, memory_order_acquire,
                                                       memory_order_relaxed))
                 return 0;
-        r = park(value, 0, when, 1, WaitSem);
+        r = shared ? sharedpark(value, when) : park(value, 0, when, 1, WaitSem);
         if (r == -ETIMEDOUT || (r == -EINTR && !signal_restarts(getg(), false))) {
             atomic_fetch_sub(data, WAITER);
             return r;

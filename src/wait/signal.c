@@ -112,7 +112,7 @@ elsewhere(struct g *gp, bool direct, int sig, const siginfo_t *info, ucontext_t 
     if (gp == NULL && main != NULL && curm != NULL)
         return signal_process(info, (uint64_t *)(void *)&uc->uc_sigmask);      /* nobody's handler may run here */
     if (info->si_code == SI_TKILL || main == NULL || gp == main || direct ||
-        load_rlx(&main->status) == Gdead || (main->sigmask >> (sig - 1) & 1) != 0)
+        !signal_takes(main, sig))
         return false;
     signal_handon(main, info);
     return true;

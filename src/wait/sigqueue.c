@@ -193,6 +193,20 @@ signal_handon(struct g *gp, const siginfo_t *info)
         sendagain(info);
 }
 
+/* Would gp take one of the process's signals? Not if it is about to end: it may still wait for a P, and who kept sending the
+ * signal round until it is gone would keep that P from it. */
+static bool
+takes(struct g *gp, uint64_t b)
+{
+    return load_rlx(&gp->status) != Gdead && !*(volatile bool *)&gp->sigdead && ((gp->sigwait & b) != 0 || (maskof(gp) & b) == 0);
+}
+
+bool
+signal_takes(struct g *gp, int sig)
+{
+    return takes(gp, bit(sig));
+}
+
 /* A signal for the process came to a thread that runs no G: to a G that waits for it or does not block it. If
  * there is none, this thread does so from now on (*mask: its own when the handler returns), and the
  * signal is sent once more, to stay pending. */
@@ -202,10 +216,10 @@ signal_process(const siginfo_t *info, uint64_t *mask)
     uint64_t b = bit(info->si_signo);
     struct g *gp = signal_main;
 
-    if (load_rlx(&gp->status) == Gdead || ((maskof(gp) & b) != 0 && (gp->sigwait & b) == 0)) {
+    if (!takes(gp, b)) {
         gp = NULL;
         for (struct g *other = load_acq(&sched.allgs); other != NULL && gp == NULL; other = other->alllink)
-            if (load_rlx(&other->status) != Gdead && ((other->sigwait & b) != 0 || (maskof(other) & b) == 0))
+            if (takes(other, b))
                 gp = other;
     }
     if (gp != NULL) {

@@ -25,6 +25,17 @@ goeson(struct g *gp, unsigned how, long r, long nr)
     return true;
 }
 
+/* Into a call of libc's that may block. What was sent to gp while it was pinned in here is handled now; from
+ * now on the SIGURG that tells of it does that: see incall in sched/preempt.c. */
+void
+io_entercall(struct g *gp)
+{
+    entersyscall(gp);
+    compiler_barrier();
+    if (unlikely(gp->sigwork))
+        signal_deliver(gp);
+}
+
 long
 io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f)
 {

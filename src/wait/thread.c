@@ -88,6 +88,18 @@ finish(struct g *gp)
     goleave(gp, gone);
 }
 
+/* It ended by unwinding out of a call of libc's: libc saw the cancellation first, or a handler in there exits. */
+static void
+leavecall(struct g *gp)
+{
+    if (likely(!gp->insys))
+        return;
+    if (load_rlx(&gp->canceled) && gp->retval == NULL)
+        gp->retval = PTHREAD_CANCELED;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);       /* the frame that it left will not */
+    exitsyscall(gp);
+}
+
 static void
 gomain(void *arg)
 {
@@ -111,6 +123,7 @@ gomain(void *arg)
         }
         finish(curg);
     }
+    leavecall(gp);
     finish(gp);
 }
 
@@ -118,6 +131,7 @@ gomain(void *arg)
 static __attribute__((force_align_arg_pointer)) void
 mainfinish(void)
 {
+    leavecall(curg);
     finish(curg);
 }
 

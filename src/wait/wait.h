@@ -102,7 +102,7 @@ int rwlock_rdlock(pthread_rwlock_t *rw, int64_t when, bool try);
 int rwlock_wrlock(pthread_rwlock_t *rw, int64_t when, bool try);
 int rwlock_unlock(pthread_rwlock_t *rw);
 
-int sema_wait(sem_t *s, int64_t when);
+int sema_wait(sem_t *s, int64_t when, bool shared);
 int sema_trywait(sem_t *s);
 int sema_post(sem_t *s);
 
@@ -179,6 +179,7 @@ bool signal_timed(const siginfo_t *info, struct g **to);        /* a timer's, fo
 void signal_handon(struct g *gp, const siginfo_t *info);
 bool signal_process(const siginfo_t *info, uint64_t *mask);
 void signal_deliver(struct g *gp);
+bool signal_takes(struct g *gp, int sig);       /* one that was sent to the process */
 long signal_self(struct g *gp, const siginfo_t *info);  /* gp runs; the handler runs in here */
 bool signal_issent(struct g *gp, const siginfo_t *info);
 void signal_next(struct g *gp);
@@ -217,6 +218,7 @@ void io_closing(int fd);        /* wakes what waits for it; before the kernel cl
 /* A call of kind syscall: between entersyscall and exitsyscall. Blocks: it surely will; NoPoint: it is no
  * cancellation point, and goes on if the thread is cancelled. */
 enum { Blocks = 1, NoPoint = 2 };
+void io_entercall(struct g *gp);        /* entersyscall for a call that is not made by io_syscall */
 long io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f);
 
 /* ---- poll.c: timeouts in ns, -1 for ever; on return the time that is left in *ns if it is > 0 ---- */

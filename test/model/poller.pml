@@ -5,13 +5,24 @@
  * helpidle, retake and the deep sleep. Run queues, spinning and the way to sleep are the business of wakeup.pml:
  * here all runnable Gs are in one set, and looking, queueing and waking are one step each.
  *
- * Gs sleep until some `when`, wait for one fd, make system calls in which they may lose their P, or compute
- * for ever. `now` moves on at any time, or stands still for good. Then everything comes to rest, and nothing
+ * G 1 readies G 2, sleeps, and reads from an fd; G 2 sleeps, and makes a system call in which it may lose its P: each
+ * at most once, in any order or not at all, for a G may also compute for ever, stay in the kernel, or end.
+ * `now` moves on at any time, or stands still for good. Whenever nothing has to happen any more (`rest`), nothing
  * that is due, ready or runnable may be left over while a P is idle. A time of 0 means none, as in the code.
  *
+ * To keep it small, accesses are one step when whoever comes in between them can only be misled into calling the
+ * poller back in vain; -DFINE takes them apart. Whether others come in between makes no difference where
+ * an M has just got its P, or is about to sleep. A goto into the middle of an atomic goes on with that step.
+ *
+ * Not among the faults: pollidle's second look at the timers (ONELOOK) and the reset of polluntil (STALEUNTIL) each
+ * make the other one superfluous. With the reset, an M that sees lastpoll 0 before the poller has published its
+ * polluntil finds 0, and calls it back; without, the second look sees that M's timer.
+ *
  * safe: -DHORIZON=2
+ * safe: -DHORIZON=1 -DFINE
+ * safe: -DHORIZON=1 -DNM=4
  * broken: NOBREAK (forgotten): an M that goes idle with an earlier timer does not call the poller back
- * broken: ONELOOK (forgotten): pollidle does not look at the timers again after it has published polluntil
+ * broken: NEITHER (forgotten): both ONELOOK and STALEUNTIL
  * broken: LATERESET (forgotten): the poller says that it is back only after it has asked for a P
  * broken: EATENBREAK (forgotten): a look at the network without waiting takes the call-back away
  * broken: NOLASTP (forgotten): handoffp leaves the last P idle though nobody is in the poller
@@ -22,59 +33,61 @@
 #ifndef HORIZON
 #define HORIZON 2               /* the last moment */
 #endif
-#ifndef FD
-#define FD 1                    /* G 1 reads from the fd */
-#endif
-#ifndef CALL
-#define CALL 1                  /* G 2 makes a system call */
-#endif
 #ifndef NM
 #define NM 3
+#endif
+#ifdef NEITHER
+#define ONELOOK
+#define STALEUNTIL
 #endif
 #define NP 2
 #define NONE 3
 #define B(x) (1 << (x))
+#ifdef FINE
+#define INBETWEEN }; atomic {   /* others may come in here */
+#else
+#define INBETWEEN ;
+#endif
 
-#define Running 0               /* gs: what a G is at */
+#define Running 0               /* gs1, gs2: what a G is at; also in a system call */
 #define Runnable 1
 #define Sleeping 2
 #define OnFd 3
 #define Ended 4
 #define Waiting 5
 
-byte gs[3];                     /* G 1 and 2 */
-byte when_[3], heap[3];         /* a sleeping G's timer, the P whose heap it is in */
-byte now;
+unsigned gs1 : 3, gs2 : 3 = Waiting;
+unsigned when1 : 3, when2 : 3;  /* a sleeping G's timer */
+bit heap1, heap2;               /* the P in whose heap it is */
+unsigned now : 3;
+bit sleeps1 = 1, sleeps2 = 1, calls = 1;        /* what it has not done yet */
 
 /* sched */
 unsigned runq : 3;              /* set of Gs: all run queues */
-unsigned pidle : 2 , npidle : 2, nmspinning : 3;
+unsigned pidle : 2 = 2, npidle : 2 = 1, nmspinning : 3;
 bit lastpoll = 1;               /* 0 while one M is in the poller */
-byte polluntil;
-bit sysmonwait;
-unsigned midle : 3, newp : 2, newspin : 2;      /* as in wakeup.pml */
-bit called;                     /* G 2 has made its system call */
-unsigned slept : 3;             /* Gs that have slept */
-#define maysleep(g) (FD || CALL -> (g == 2 || !FD) && !(slept & B(g)) : 1)
-byte status[NP];                /* 1: Psyscall */
-byte nextp[NM];
-bit nextspin[NM];
+unsigned polluntil : 3;         /* as long as it waits, its deadline, too */
+bit sysmonwait;                 /* it is in its deep sleep */
+unsigned newp : 2, newspin : 2; /* Ps that wait for an M to start with, as sets */
+unsigned midle : 4;             /* set of Ms; alike, so the first of them starts */
+unsigned syscall : 2;           /* Ps that are Psyscall */
+unsigned moving : 3;            /* so many are between two steps which they will take, for `rest` */
 
 /* the kernel's epoll, and the fd */
-bit used = (CALL && !FD);       /* some fd is registered */
+bit used;                       /* some fd is registered */
 bit edge;                       /* epoll_wait will report the fd */
-bit readable;                   /* once */
+bit readable;
 bit breakfd, breaking;
 
 inline pidleget(out)            /* sched.lock held, also below */
 {
-    out = (pidle & 1 -> 0 : (pidle & 2 -> 1 : NONE));
     if
-    :: out != NONE ->
+    :: pidle ->
+        out = (pidle & 1 -> 0 : 1);
         pidle = pidle & ~B(out);
         npidle--;
         sysmonwait = 0
-    :: else
+    :: else -> out = NONE
     fi
 }
 
@@ -86,38 +99,25 @@ inline pidleput(pp)
 
 inline startm(pp, spins)
 {
-    if
-    :: midle ->
-        k = (midle & 1 -> 0 : (midle & 2 -> 1 : 2));
-        midle = midle & ~B(k);
-        nextp[k] = pp + 1;
-        nextspin[k] = spins;
-        k = 0
-    :: else ->
-        newp = newp | B(pp);
-        newspin = (spins -> newspin | B(pp) : newspin)
-    fi
+    newp = newp | B(pp);
+    newspin = (spins -> newspin | B(pp) : newspin)
 }
 
 inline wakep()
 {
     if
-    :: npidle && !nmspinning ->
-        nmspinning = 1;
-        pidleget(q);
-        startm(q, 1);
-        q = 0
+    :: npidle && !nmspinning -> nmspinning = 1; pidleget(q); startm(q, 1); q = 0
     :: else
     fi
 }
 
-/* list of one, to the queue, and an M for it */
+/* g, if any: to the queue, and an M for it */
 inline injectglist()
 {
     if
-    :: list ->
-        runq = runq | B(list);
-        list = 0;
+    :: g ->
+        runq = runq | B(g);
+        g = 0;
         if
         :: npidle -> pidleget(q); startm(q, 0); q = 0
         :: else
@@ -126,104 +126,88 @@ inline injectglist()
     fi
 }
 
-inline take(out)
-{
-    out = (runq & 2 -> 1 : 2);
-    runq = runq & ~B(out)
-}
-
-#define due(g, pp) (gs[g] == Sleeping && heap[g] == pp && when_[g] <= now)
-
 inline timersrun(pp)
 {
     if
-    :: due(1, pp) -> gs[1] = Runnable; when_[1] = 0; runq = runq | 2
+    :: gs1 == Sleeping && heap1 == pp && when1 <= now -> gs1 = Runnable; when1 = 0; heap1 = 0; runq = runq | B(1)
     :: else
     fi;
     if
-    :: due(2, pp) -> gs[2] = Runnable; when_[2] = 0; runq = runq | 4
+    :: gs2 == Sleeping && heap2 == pp && when2 <= now -> gs2 = Runnable; when2 = 0; heap2 = 0; runq = runq | B(2)
     :: else
     fi
 }
 
-#define timersnext (when_[1] && (!when_[2] || when_[1] < when_[2]) -> when_[1] : when_[2])
-#define when0(pp) (heap[1] == pp && when_[1] && (heap[2] != pp || !when_[2] || when_[1] < when_[2]) -> when_[1] : \
-                   (heap[2] == pp -> when_[2] : 0))
+#define timersnext (when1 && (!when2 || when1 < when2) -> when1 : when2)
+#define when0(pp) (heap1 == pp && when1 && (heap2 != pp || !when2 || when1 < when2) -> when1 : \
+                   (heap2 == pp -> when2 : 0))
 
-/* An edge makes its waiter ready: into list. */
+/* An edge makes its waiter ready. */
 inline netpoll()
 {
     if
-    :: edge ->
-        edge = 0;
-        list = (gs[1] == OnFd -> 1 : (gs[2] == OnFd -> 2 : 0));
-        gs[list] = (list -> Runnable : gs[0])
+    :: edge -> assert(gs1 == OnFd); edge = 0; gs1 = Runnable; g = 1
     :: else
     fi
 }
 
-inline netpollbreak()
+#ifdef STALEUNTIL
+#define STALE polluntil
+#else
+#define STALE 0
+#endif
+/* Out of epoll_wait: the call-back is taken, nobody is in the poller. */
+#define BACK breaking = breaking && !brk; brk = 0 INBETWEEN polluntil = STALE INBETWEEN lastpoll = 1
+
+inline askforp()
 {
+    pidleget(p);
     if
-    :: atomic { !breaking -> breaking = 1 };
-        breakfd = 1
-    :: breaking
+    :: p == NONE -> injectglist()
+    :: else
     fi
 }
 
 proctype M(byte me)
 {
-    unsigned p : 2 = NONE, q : 2, g : 2, list : 2, k : 2, when : 3, until : 3;
+    unsigned p : 2 = NONE, q : 2, g : 2, when : 3;
     bit spin, brk;
 
-    if
-    :: me == 0 -> atomic { p = 0; g = 1; goto running }
-    :: me == 1 && !CALL -> atomic { p = 1; g = 2; goto running }
-    :: me == 1 && CALL -> goto pollidle
-    :: else
-    fi;
-
-stopm:
     atomic {
+        moving++;
         if
-        :: newp ->
-            p = (newp & 1 -> 0 : 1);
-            spin = (newspin & B(p) -> 1 : 0);
-            newp = newp & ~B(p);
-            newspin = newspin & ~B(p);
-            goto lookaround
-        :: else -> midle = midle | B(me)
-        fi
+        :: me == 0 -> p = 0; g = 1; moving--; goto running
+        :: me == 1 -> goto pollidle
+        :: else
+        fi;
+stopm:
+        when = 0;
+        midle = midle | B(me);
+        moving--
     };
 endasleep:
     atomic {
-        nextp[me];
-        p = nextp[me] - 1;
-        spin = nextspin[me];
-        nextp[me] = 0;
-        nextspin[me] = 0;
-        goto lookaround
-    };
-
-lookaround:                     /* all of it, and the first half of idle */
-    atomic {
+        newp && !(midle & (B(me) - 1));
+        moving++;
+        midle = midle & ~B(me);
+        p = (newp & 1 -> 0 : 1);
+        newp = newp & ~B(p);
+        spin = (newspin & B(p) -> 1 : 0);
+        newspin = newspin & ~B(p);
+lookaround:
         timersrun(p);
         if
-        :: runq -> take(g); goto found
+        :: runq -> goto found
         :: else
         fi;
         if
         :: used && lastpoll ->
             netpoll();
-#ifdef EATENBREAK
-            breakfd = 0;
-            breaking = 0;
-#endif
             if
-            :: list -> g = list; list = 0; goto found
+            :: g -> goto found
             :: else
             fi
-        :: else
+        :: edge || !used || !lastpoll           /* or left out, where such looks find nothing time and again */
         fi;
         if
         :: spin || 2 * nmspinning < NP - npidle ->
@@ -231,253 +215,260 @@ lookaround:                     /* all of it, and the first half of idle */
             nmspinning = nmspinning + !spin;
             spin = 1;
             if
-            :: runq -> take(g); goto found
+            :: runq -> goto found
             :: else
             fi
+        :: else
+        fi
+    };
+    atomic {                    /* idle */
+        if
+        :: runq -> goto found
         :: else
         fi;
         pidleput(p);
         p = NONE
-    };
-pollidle:                       /* recheck, and the first look of pollidle itself */
-    atomic {
+        INBETWEEN
         nmspinning = nmspinning - spin;
         spin = 0;
+pollidle:
         if
-        :: runq ->
-            pidleget(p);
-            if
-            :: p != NONE -> spin = 1; nmspinning++; goto lookaround
-            :: else
-            fi
+        :: runq && pidle -> pidleget(p); spin = 1; nmspinning++; goto lookaround        /* recheck */
         :: else
-        fi;
+        fi
+        INBETWEEN
         when = timersnext;
         if
         :: !used && !when -> goto stopm
         :: else
         fi
     };
-    if
-    :: atomic { !lastpoll };
-        until = polluntil;
-#ifndef NOBREAK
+    atomic {
         if
-        :: when && (!until || until > when) -> netpollbreak()
-        :: !(when && (!until || until > when))
+        :: lastpoll -> lastpoll = 0; goto inpoller
+        :: else
+        fi
+        INBETWEEN
+#ifndef NOBREAK
+        brk = when && (!polluntil || polluntil > when)
+#endif
+        INBETWEEN
+        brk = brk && !breaking;
+        breaking = breaking || brk
+        INBETWEEN
+        breakfd = breakfd || brk;
+        brk = 0;
+        goto stopm
+    };
+inpoller:
+    polluntil = when;
+    atomic {
+#ifndef ONELOOK
+        when = timersnext;
+        if
+        :: when && (!polluntil || when < polluntil) -> polluntil = when
+        :: else
         fi;
 #endif
-        atomic { when = 0; until = 0; goto stopm }
-    :: atomic { lastpoll -> lastpoll = 0 }
-    fi;
-    polluntil = when;
-#ifndef ONELOOK
-    until = timersnext;
-    if
-    :: atomic { until && (!when || until < when) -> when = until; polluntil = until }
-    :: !(until && (!when || until < when))
-    fi;
-    until = 0;
-#endif
-endpoll:                        /* epoll_wait; with a time that has come it does not wait, and takes no call-back */
+        when = 0;
+        moving--
+    };
+endpoll:                        /* epoll_wait, until polluntil */
     atomic {
-        edge || breakfd || (when && when <= now);
+        edge || breakfd || polluntil && polluntil <= now;
+        moving++;
         netpoll();
-        brk = breakfd && !(when && when <= now);
-        breakfd = breakfd && !brk;
-        when = 0
-    };
-    if
-    :: atomic { brk -> brk = 0; breaking = 0 }
-    :: !brk
-    fi;
-#ifdef LATERESET
-    atomic {
-        pidleget(p);
         if
-        :: p == NONE -> injectglist()
-        :: else
+        :: breakfd -> breakfd = 0; brk = 1
+        :: !breakfd || polluntil && polluntil <= now    /* without waiting: it is left */
         fi
     };
-    atomic { polluntil = 0; lastpoll = 1 };
+    atomic {
+#ifndef LATERESET
+        BACK
+    };
+    atomic {
+        askforp();
 #else
-    atomic { polluntil = 0; lastpoll = 1 };
-    atomic {
-        pidleget(p);
-        if
-        :: p == NONE -> injectglist()
-        :: else
-        fi
+        askforp()
     };
-#endif
     atomic {
+        BACK;
+#endif
         if
         :: p == NONE -> goto stopm
-        :: p != NONE && list -> g = list; list = 0; goto found
-        :: p != NONE && !list -> spin = 1; nmspinning++; goto lookaround
-        fi
-    };
-
-found:
-    atomic {
-        gs[g] = Running;
-        nmspinning = nmspinning - spin;
-        if
-        :: spin -> wakep()
+        :: p != NONE && !g -> spin = 1; nmspinning++; goto lookaround
         :: else
         fi;
-        spin = 0
-    };
-running:
-    if
-    :: g == 2 || FD -> goto forever
-    :: atomic { CALL && gs[2] == Waiting -> gs[2] = Runnable; runq = runq | 4; goto running }      /* ready guesses */
-    :: atomic { maysleep(g) && now < HORIZON -> when_[g] = now + 1; goto sleep }
-    :: atomic { maysleep(g) && now + 1 < HORIZON -> when_[g] = now + 2; goto sleep }
-    :: atomic { FD && g == 1 && !readable -> used = 1; gs[g] = OnFd; g = 0; goto lookaround }
-    :: atomic { g == 1 && (readable || !FD) -> readable = 0; gs[g] = Ended; g = 0; goto lookaround }
-    :: atomic { g == 2 && CALL && !called -> called = 1; status[p] = 1; goto insys }
-    fi;
-sleep:
-    atomic { slept = (FD || CALL -> slept | B(g) : 0); heap[g] = p; gs[g] = Sleeping; g = 0; goto lookaround };
-
-insys:
-    if
-    :: goto forever
-    :: skip
-    fi;
-    /* exitsyscall */
-    atomic {
+found:
         if
-        :: status[p] -> status[p] = 0; goto running
-        :: !status[p] ->
-            pidleget(p);
-            if
-            :: p != NONE -> goto running
-            :: else -> gs[g] = Runnable; runq = runq | B(g); g = 0; wakep(); goto stopm
-            fi
-        fi
+        :: !g -> g = (runq & B(1) -> 1 : 2); runq = runq & ~B(g)
+        :: else
+        fi;
+        nmspinning = nmspinning - spin;
+        if
+        :: spin -> spin = 0; wakep()
+        :: else
+        fi;
+        gs1 = (g == 1 -> Running : gs1);
+        gs2 = (g == 2 -> Running : gs2);
+        moving--
     };
-
-forever:
-endforever:
-    false
+endrunning:
+running:                        /* or it computes for ever */
+    if
+    :: atomic { g == 1 && gs2 == Waiting -> gs2 = Runnable; runq = runq | B(2); goto running }  /* ready guesses */
+    :: atomic { g == 1 && sleeps1 && now < HORIZON -> when1 = now + 1; goto sleep }
+    :: atomic { g == 1 && sleeps1 && now + 1 < HORIZON -> when1 = now + 2; goto sleep }
+    :: atomic { g == 1 && !readable -> used = 1; gs1 = OnFd; goto parked }
+    :: atomic { g == 1 -> readable = 0; sleeps1 = 0; gs1 = Ended; goto parked }
+    :: atomic { g == 2 && sleeps2 && now < HORIZON -> when2 = now + 1; goto sleep }
+    :: atomic { g == 2 && sleeps2 && now + 1 < HORIZON -> when2 = now + 2; goto sleep }
+    :: atomic { g == 2 -> sleeps2 = 0; calls = 0; gs2 = Ended; goto parked }
+    :: atomic { g == 2 && calls -> calls = 0; syscall = B(p) }
+    fi;
+    atomic {                    /* exitsyscall, or never */
+        if
+        :: syscall -> syscall = 0; goto running
+        :: else -> pidleget(p)
+        fi;
+        if
+        :: p != NONE -> goto running
+        :: else -> gs2 = Runnable; runq = runq | B(2); g = 0; wakep(); moving++; goto stopm
+        fi;
+sleep:
+        if
+        :: g == 1 -> sleeps1 = 0; heap1 = p; gs1 = Sleeping
+        :: else -> sleeps2 = 0; heap2 = p; gs2 = Sleeping
+        fi;
+parked:
+        g = 0;
+        moving++;
+        goto lookaround
+    }
 }
+
+#define due (runq || timersnext && timersnext <= now)
 
 proctype Sysmon()
 {
-    unsigned p : 2 = NONE, q : 2, list : 2, k : 2, when : 3, until : 3;
-    bit polled;
+    unsigned q : 2, g : 2;
 
 endtick:
     do
-    :: atomic { used && lastpoll && (edge || breakfd && !polled) -> polled = breakfd };       /* pollnet */
-        atomic {
-            netpoll();
+    :: atomic { !sysmonwait && edge -> netpoll(); injectglist() }      /* pollnet; it saw lastpoll before */
 #ifdef EATENBREAK
-            breakfd = 0;
-            breaking = 0;
+    :: atomic { !sysmonwait && used && lastpoll -> moving++ };
+        atomic { breakfd = 0; breaking = 0; moving-- }
 #endif
-            injectglist()
-        }
-    /* retakeone. `gone` and not yet taken, or just a slow call */
-    :: atomic { status[0] -> status[0] = 0; p = 0 }; goto handoffp
-    :: atomic { status[1] -> status[1] = 0; p = 1 }; goto handoffp
 #ifndef NOHELP
-    :: atomic { npidle && !nmspinning && (runq || (timersnext && timersnext <= now)) -> wakep() }        /* helpidle */
+    :: atomic { !sysmonwait && npidle && !nmspinning && due -> wakep() }        /* helpidle */
 #endif
 #ifdef BLINDSLEEP
-    :: npidle == NP -> sysmonwait = 1; goto enddeep
+    :: atomic { !sysmonwait && npidle == NP -> moving++ };
+        atomic { sysmonwait = 1; moving-- }
 #else
-    :: atomic { npidle == NP -> sysmonwait = 1; goto enddeep }
+    :: atomic { !sysmonwait && npidle == NP -> sysmonwait = 1 }
 #endif
-    od;
-
-enddeep:
-    !sysmonwait;
-    goto endtick;
-
-handoffp:
-    atomic {
-        if
-        :: runq -> startm(p, 0); p = NONE; goto endtick
-        :: else
-        fi
-    };
-    atomic {
-        if
-        :: nmspinning + npidle == 0 -> nmspinning = 1; startm(p, 1); p = NONE; goto endtick
-        :: else
-        fi
-    };
-    atomic {
-        if
-        :: runq -> startm(p, 0); p = NONE; goto endtick
-#ifndef NOLASTP
-        :: !runq && npidle == NP - 1 && lastpoll -> startm(p, 0); p = NONE; goto endtick
-#endif
-        :: else -> when = when0(p); pidleput(p); p = NONE
-        fi
-    };
-#ifndef SILENTP
-    if
-    :: atomic { when && lastpoll -> wakep() }
-    :: when && !lastpoll ->
-        until = polluntil;
-        if
-        :: !until || until > when -> netpollbreak()
-        :: until && until <= when
-        fi
-    :: !when
-    fi;
-#endif
-    atomic { when = 0; until = 0; goto endtick }
-}
-
-/* The other end of the fd. */
-proctype Peer()
-{
-    if
-    :: d_step { readable = 1; edge = used }
-    :: skip                     /* nothing comes */
-    fi
-}
-
-proctype Clock()
-{
-end:
-    do
-    :: now < HORIZON -> now++
-    :: break
     od
 }
 
-#define unserved(g) (gs[g] == Runnable || gs[g] == Sleeping && when_[g] <= now || gs[g] == OnFd && readable)
-#define forgotten (!newp && npidle && (unserved(1) || unserved(2)))
-
-proctype Judge()
+/* handoffp: by sysmon, in retake, or by the M itself on its way into the system call. Of its own, since in the latter
+ * case sysmon's rounds go on meanwhile. */
+proctype Handoff()
 {
-    timeout -> assert(!forgotten)
+    unsigned p : 2, q : 2, when : 3;
+    bit brk;
+
+end:
+    do
+    :: atomic {
+            syscall;
+            moving++;
+            p = (syscall & 1 -> 0 : 1);
+            syscall = 0
+            INBETWEEN
+            if
+            :: runq -> startm(p, 0); goto done
+            :: else
+            fi
+            INBETWEEN
+            if
+            :: nmspinning + npidle == 0 -> nmspinning = 1; startm(p, 1); goto done
+            :: else
+            fi
+        };
+        atomic {
+            if
+            :: runq -> startm(p, 0); goto done
+#ifndef NOLASTP
+            :: !runq && npidle == NP - 1 && lastpoll -> startm(p, 0); goto done
+#endif
+            :: else
+            fi;
+#ifndef SILENTP
+            when = when0(p);
+#endif
+            pidleput(p);
+            if
+            :: !when -> goto done
+            :: else
+            fi
+        };
+        atomic {
+            if
+            :: lastpoll -> wakep(); goto done
+            :: else
+            fi
+            INBETWEEN
+            brk = !polluntil || polluntil > when
+            INBETWEEN
+            brk = brk && !breaking;
+            breaking = breaking || brk
+            INBETWEEN
+            breakfd = breakfd || brk;
+            brk = 0;
+done:
+            when = 0;
+            p = 0;
+            moving--
+        }
+    od
 }
+
+/* Nobody is bound to do anything. A P that waits for an M does not count as idle; and where all Ms of the model are in
+ * use it waits for good, while the code would make another M. */
+#ifdef NOHELP
+#define helped 0
+#else
+#define helped (npidle && !nmspinning && due)
+#endif
+#define rest (!moving && !newp && !syscall && \
+              (lastpoll || !edge && !breakfd && !(polluntil && polluntil <= now)) && \
+              (sysmonwait || npidle < NP && !helped && !(edge && lastpoll)))
+#define forgotten (npidle && (gs1 == Runnable || gs1 == Sleeping && when1 <= now || gs1 == OnFd && readable || \
+                              gs2 == Runnable || gs2 == Sleeping && when2 <= now))
 
 init
 {
     atomic {
-#if CALL
-        gs[2] = Waiting;
-        pidle = 2;
-        npidle = 1;
-#endif
         run Sysmon();
-#if FD
-        run Peer();
-#endif
-        run Clock();
-        run Judge();
+        run Handoff();
         run M(0);
         run M(1);
-#if NM > 2
-        run M(2)
+        run M(2);
+#if NM > 3
+        run M(3);
 #endif
-    }
+        if
+        :: skip
+        :: used = 1             /* by an fd of which nothing ever comes */
+        fi
+    };
+end:
+    do
+    :: now < HORIZON -> now++
+    :: atomic { !readable && gs1 != Ended -> readable = 1; edge = (gs1 == OnFd) }
+    :: atomic { rest && forgotten -> assert(false) }
+    od
 }

@@ -304,7 +304,7 @@ Test(park, wakes_gs)
     cr_expect_eq(load_rlx(&gs[0].wake), WakeUnpark);
     cr_expect_eq(load_rlx(&gs[1].wake), WakeUnpark);
     cr_expect_eq(load_rlx(&sched.runqsize), 1);
-    cr_expect_eq(sched.runqhead, &gs[0]);
+    cr_expect_eq(sched.runq.head, &gs[0]);
     memset(w, 0, sizeof w);
 }
 

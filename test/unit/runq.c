@@ -80,7 +80,7 @@ Test(runq, overflow_takes_the_older_half)
         cr_expect_eq(globget(), i);
     cr_expect_eq(globget(), RUNQSIZE, "the new one comes last");
     cr_expect_eq(globget(), -1);
-    cr_expect_null(sched.runqtail);
+    cr_expect_null(sched.runq.tail);
 }
 
 static void
@@ -227,12 +227,12 @@ Test(runq, global_takes_all_of_a_short_queue)
     globfill(1);
     cr_expect_eq(globrunqget(&one, 0), &gs[0]);
     cr_expect_eq(load_rlx(&sched.runqsize), 0);
-    cr_expect_null(sched.runqhead);
-    cr_expect_null(sched.runqtail);
+    cr_expect_null(sched.runq.head);
+    cr_expect_null(sched.runq.tail);
     globfill(2);
     cr_expect_eq(globrunqget(&one, 0), &gs[0]);
     cr_expect_eq(get(&one), 1);
-    cr_expect_null(sched.runqtail);
+    cr_expect_null(sched.runq.tail);
 }
 
 Test(runq, global_into_a_ring_without_room)
@@ -245,7 +245,7 @@ Test(runq, global_into_a_ring_without_room)
     for (int i = 3; i < 10; i++)
         cr_expect_eq(globget(), i);
     cr_expect_eq(globget(), -1);
-    cr_expect_null(sched.runqtail);
+    cr_expect_null(sched.runq.tail);
 }
 
 Test(runq, global_list)
@@ -253,7 +253,7 @@ Test(runq, global_list)
     struct glist list = { 0 }, none = { 0 };
 
     globrunqputlist(&none);
-    cr_expect_null(sched.runqhead);
+    cr_expect_null(sched.runq.head);
     globrunqput(&gs[0]);
     for (int i = 1; i < 4; i++)
         glistpush(&list, &gs[i]);

@@ -21,7 +21,7 @@ Test(sem, counts)
 {
     sem_init(&s, 0, 2);
     cr_expect_eq(sema_trywait(&s), 0);
-    cr_expect_eq(sema_wait(&s, 0), 0);
+    cr_expect_eq(sema_wait(&s, 0, false), 0);
     cr_expect_eq(sema_trywait(&s), -EAGAIN);
     cr_expect_eq(sema_post(&s), 0);
     cr_expect_eq(value(), 1);
@@ -38,20 +38,20 @@ Test(sem, timeouts)
     int64_t start = nanotime();
 
     sem_init(&s, 0, 0);
-    cr_expect_eq(sema_wait(&s, start + 20 * MS), -ETIMEDOUT);
+    cr_expect_eq(sema_wait(&s, start + 20 * MS, false), -ETIMEDOUT);
     cr_expect_geq(nanotime() - start, 20 * MS);
-    cr_expect_eq(sema_wait(&s, 1), -ETIMEDOUT);
-    cr_expect_eq(sema_wait(&s, -EINVAL), -EINVAL);
+    cr_expect_eq(sema_wait(&s, 1, false), -ETIMEDOUT);
+    cr_expect_eq(sema_wait(&s, -EINVAL, false), -EINVAL);
     cr_expect(!parkedat(&s));
     sema_post(&s);
-    cr_expect_eq(sema_wait(&s, -EINVAL), 0, "only a wait looks at the time");
+    cr_expect_eq(sema_wait(&s, -EINVAL, false), 0, "only a wait looks at the time");
     cr_expect_eq(*(uint64_t *)(void *)&s, 0, "no waiter is left behind");
 }
 
 static void *
 waiter(void *unused)
 {
-    sema_wait(&s, 0);
+    sema_wait(&s, 0, false);
     sema_post(&back);
     return unused;
 }
@@ -66,9 +66,9 @@ Test(sem, post_wakes_one)
         th[i] = spawn(waiter, NULL);
     until(*(volatile uint64_t *)(void *)&s >> 32 == 4);
     for (int i = 0; i < 4; i++) {
-        cr_expect_eq(sema_wait(&back, in_ms(5)), -ETIMEDOUT);
+        cr_expect_eq(sema_wait(&back, in_ms(5), false), -ETIMEDOUT);
         sema_post(&s);
-        cr_expect_eq(sema_wait(&back, 0), 0);
+        cr_expect_eq(sema_wait(&back, 0, false), 0);
     }
     for (int i = 0; i < 4; i++)
         reap(th[i]);
@@ -82,7 +82,7 @@ taker(void *arg)
     uintptr_t got = 0;
 
     for (int i = 0; i < ROUNDS; i++)
-        got += sema_wait(&s, i % 3 == 0 ? nanotime() + 10000 : 0) == 0;
+        got += sema_wait(&s, i % 3 == 0 ? nanotime() + 10000 : 0, false) == 0;
     (void)arg;
     return (void *)got;
 }
