@@ -38,6 +38,7 @@ enum gossamer_waiton {
     GOSSAMER_ON_JOIN,           /* g.joining */
     GOSSAMER_ON_FD,             /* an fd, and how many more in the upper 32 bits */
     GOSSAMER_ON_TIMER,          /* g.timerwhen */
+    GOSSAMER_ON_END,            /* nothing: it has ended and waits to be joined; what is on its stack is stale */
 };
 
 /* What has happened since the first thread. Each M counts for itself, sysmon and whoever holds the

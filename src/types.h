@@ -56,6 +56,7 @@ enum wake {
 enum waitreason {
     WaitNone, WaitMutex, WaitCond, WaitRwlock, WaitSem, WaitBarrier, WaitOnce, WaitJoin, WaitFutex,
     WaitSleep, WaitRead, WaitWrite, WaitPoll, WaitPause,
+    WaitEnded,                  /* it has ended; nothing but a joiner comes */
 };
 
 /* A timer in some P's heap. `i` is its place there plus one, 0 while it is in none; both fields
@@ -256,6 +257,7 @@ struct sched {
 
     struct m *newm;                     /* Ms that the template thread is to start; under lock */
     struct note newmnote;
+    _Atomic bool sweepdue;      /* it is time for netpollsweep; sysmon sets, an M with a P does it */
     bool needspare;             /* no idle M is left: make one ahead; under lock */
 
     struct lock gflock;

@@ -62,7 +62,7 @@
     X(sendmmsg) X(accept) X(accept4) X(connect) X(poll) X(ppoll) X(select) X(pselect) X(epoll_pwait) X(epoll_pwait2) \
     X(close) X(dup2) X(dup3) X(close_range) X(fcntl) X(ioctl) X(fclose) X(freopen) X(pclose) \
     X(socket) X(socketpair) X(pipe) X(pipe2) X(dup) X(setsockopt) X(open) X(open64) X(openat) X(openat64) \
-    X(epoll_create) X(epoll_create1) X(eventfd) X(timerfd_create) X(signalfd) X(inotify_init) X(inotify_init1) \
+    X(epoll_create) X(epoll_create1) X(eventfd) X(eventfd_read) X(eventfd_write) X(timerfd_create) X(signalfd) X(inotify_init) X(inotify_init1) \
     X(memfd_create) \
     X(sigprocmask) X(pthread_sigmask) X(sigaltstack) X(sigaction) X(signal) X(raise) X(sigqueue) X(sigsuspend) X(sigpending) X(siglongjmp) X(longjmp) X(_longjmp) \
     X(swapcontext) X(setcontext) X(prctl) X(sched_setaffinity) X(sched_getaffinity) X(sched_setscheduler) X(sched_setparam) \

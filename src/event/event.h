@@ -72,6 +72,7 @@ bool netpollopen(int fd, struct polldesc *pd);  /* pd->lock held; false: not pol
 void netpoll(int64_t delay, struct glist *list); /* ns; 0: do not wait, -1: for ever */
 void netpollwatch(int64_t delay, struct glist *list);   /* the same for sysmon */
 void netpollbreak(void);
+void netpollevent(int fd, uint32_t gen, uint32_t events, struct glist *list);    /* EPOLLIN and so on; claims */
 bool netpollused(void);                         /* some fd was registered */
 bool netpollours(int fd);
 void netpollmove(int fd, struct glist *list);   /* the program wants this number; pinned */
@@ -79,5 +80,11 @@ void netpollprivate(void);
 void netpollreset(void);
 /* One waiter of the queue is claimed; appended to list if it must be made ready. pd->lock held. */
 bool netpollready(struct pdqueue *q, struct glist *list);
+extern _Atomic int pdhigh;                      /* no fd above it was ever registered */
+
+/* ---- sweep.c ---- */
+
+void netpollsweep(struct glist *list);
+void sweepreset(void);                          /* in a forked child */
 
 #endif

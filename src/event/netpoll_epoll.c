@@ -20,6 +20,7 @@ enum { BATCH = 128 };
 
 static int epfd = -1, breakfd = -1;
 static int private[2] = { -1, -1 };     /* their numbers in sysmon's own table; they stay there */
+_Atomic int pdhigh;
 static _Atomic uint32_t used;
 static _Atomic uint32_t breaking;       /* a wake-up is under way */
 static struct note fallback;            /* what to sleep on when there is no epoll */
@@ -160,6 +161,8 @@ netpollopen(int fd, struct polldesc *pd)
     if (r < 0)
         return false;
     store_rlx(&pd->registered, 1);
+    for (int high = load_rlx(&pdhigh); high < fd && !atomic_compare_exchange_weak(&pdhigh, &high, fd);)
+        ;
     if (load_rlx(&used) == 0)
         store_rlx(&used, 1);
     return true;
@@ -213,11 +216,10 @@ wakepolls(struct polldesc *pd, uint8_t mode, struct glist *list)
     }
 }
 
-static void
-event(struct epoll_event *ev, struct glist *list)
+void
+netpollevent(int fd, uint32_t gen, uint32_t e, struct glist *list)
 {
-    struct polldesc *pd = pdpeek((int)(uint32_t)ev->data.u64);
-    uint32_t e = ev->events;
+    struct polldesc *pd = pdpeek(fd);
     uint8_t mode = 0;
 
     if (pd == NULL)
@@ -229,7 +231,7 @@ event(struct epoll_event *ev, struct glist *list)
     if (e & EPOLLPRI)
         mode |= PdPri | PdRead;
     lock(&pd->lock);
-    if (pd->gen == (uint32_t)(ev->data.u64 >> 32)) {
+    if (pd->gen == gen) {
         if (e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI))
             store_rlx(&pd->hup, 1);
         if (mode & PdRead) {
@@ -282,7 +284,7 @@ pollwith(int ep, int brk, int64_t delay, struct glist *list)
             sys3(SYS_read, brk, A(&count), 8);
             store_rel(&breaking, 0);
         } else {
-            event(&evs[i], list);
+            netpollevent((int)(uint32_t)evs[i].data.u64, (uint32_t)(evs[i].data.u64 >> 32), evs[i].events, list);
         }
     }
 }
@@ -337,6 +339,7 @@ netpollreset(void)
     if (breakfd >= 0)
         sys3(SYS_close, breakfd, 0, 0);
     epfd = breakfd = private[0] = private[1] = -1;
+    sweepreset();
     store_rlx(&timerwatch, 0);
     store_rlx(&used, 0);
     store_rlx(&breaking, 0);

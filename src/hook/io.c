@@ -42,6 +42,23 @@ IO(int, accept, (int fd, struct sockaddr *sa, socklen_t *len), (fd, sa, len), io
 IO(int, accept4, (int fd, struct sockaddr *sa, socklen_t *len, int flags), (fd, sa, len, flags),
    io_accept(fd, sa, len, flags))
 
+/* libc's own wrappers, whose read and write are not ours. */
+HOOK int
+eventfd_read(int fd, eventfd_t *value)
+{
+    if (unlikely(!active))
+        return real.eventfd_read(fd, value);
+    return read(fd, value, sizeof *value) == sizeof *value ? 0 : -1;
+}
+
+HOOK int
+eventfd_write(int fd, eventfd_t value)
+{
+    if (unlikely(!active))
+        return real.eventfd_write(fd, value);
+    return write(fd, &value, sizeof value) == sizeof value ? 0 : -1;
+}
+
 /* The fortified names (-D_FORTIFY_SOURCE): the compiler's check of the buffer's size first. */
 extern _Noreturn void __chk_fail(void);
 

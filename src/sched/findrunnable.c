@@ -63,6 +63,19 @@ pollnetwork(struct m *mp)
     return gp;
 }
 
+/* See event/sweep.c. */
+static void
+sweep(struct m *mp)
+{
+    struct glist list = { 0 };
+
+    store_rlx(&sched.sweepdue, false);
+    netpollsweep(&list);
+    mp->count.rescued += (uint64_t)list.n;
+    if (list.n > 0)
+        injectlocal(mp, &list);
+}
+
 static void
 checktimers(struct m *mp, struct p *pp)
 {
@@ -123,6 +136,8 @@ lookaround(struct m *mp, bool *inherit)
         store_rlx(&pp->scavenge, false);
         gfscavenge(pp);
     }
+    if (unlikely(load_rlx(&sched.sweepdue)))
+        sweep(mp);
     *inherit = false;
     pp->tick++;
     if ((globalturn(pp) || load_rlx(&pp->global)) && load_rlx(&sched.runqsize) > 0) {

@@ -205,6 +205,31 @@ sysmonwake(void)
     notewakeup(&sched.sysmonnote);
 }
 
+enum { SWEEPAGE = 1000 * MS, IDLESWEEPS = 3 };
+
+static int idlesweeps;          /* since a G ran last */
+
+static void
+sweeplook(int64_t now)
+{
+    static int64_t last;
+    static uint32_t ran;
+    uint32_t sum = 0;
+
+    if (now - last < SWEEPAGE || !netpollused())
+        return;
+    last = now;
+    for (int i = 0; i < gomaxprocs; i++)
+        sum += load_rlx(&allp[i].schedtick);
+    idlesweeps = sum == ran ? idlesweeps + 1 : 0;
+    ran = sum;
+    if (idlesweeps > IDLESWEEPS)
+        return;
+    store_rlx(&sched.sweepdue, true);
+    if (load_rlx(&sched.npidle) == gomaxprocs)
+        netpollbreak();         /* the M in the poller takes a P and sees it */
+}
+
 /* Every P is idle: sleep until one is taken, or something is to be given back. */
 static bool
 deepsleep(void)
@@ -219,6 +244,8 @@ deepsleep(void)
     noteclear(&sched.sysmonnote);
     store_rlx(&sched.sysmonwait, 1);
     in = scavengein();
+    if (netpollused() && idlesweeps <= IDLESWEEPS && (in == 0 || in > SWEEPAGE))
+        in = SWEEPAGE;
     unlock(&sched.lock);
     if (in == 0) {
         notesleep(&sched.sysmonnote);
@@ -272,6 +299,7 @@ sysmon(void *unused)
             did |= retakeone(&allp[i], now);
         did |= helpidle(now);
         scavenge(now);
+        sweeplook(now);
         quiet = did ? 0 : quiet + 1;
         if (tracens != 0 && now - lasttrace >= tracens) {
             lasttrace = now;

@@ -72,7 +72,7 @@ waitname(unsigned why)
 {
     static const char *const names[] = {
         "", "mutex", "cond", "rwlock", "semaphore", "barrier", "once", "join", "futex",
-        "sleep", "IO read", "IO write", "poll", "pause",
+        "sleep", "IO read", "IO write", "poll", "pause", "ended",
     };
 
     return why < sizeof names / sizeof *names ? names[why] : "";

@@ -158,6 +158,10 @@ capture(struct target *t, struct gsnap *gp, struct stack *st)
     for (int try = 0; try < TRIES; try++) {
         bool running = gp->status == GOSSAMER_RUNNING || gp->status == GOSSAMER_SYSCALL;
 
+        if (snap_ended(t, gp)) {
+            *st = gp->start != 0 ? (struct stack){ .pc = { gp->start }, .exact = { 1 }, .n = 1 } : (struct stack){ 0 };
+            return true;
+        }
         if (running ? onthread(t, gp, st) : parked(t, gp, st))
             return true;
         /* in a core nothing moves: it was caught between the two */
@@ -171,6 +175,7 @@ capture(struct target *t, struct gsnap *gp, struct stack *st)
         }
         again.m = gp->m;
         again.p = gp->p;
+        again.stolen = gp->stolen && again.status == GOSSAMER_RUNNING && again.runs == gp->runs;
         *gp = again;
     }
     return false;

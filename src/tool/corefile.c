@@ -186,7 +186,8 @@ note(struct target *t, const Elf64_Nhdr *nh, const unsigned char *desc, const ch
     case NT_PRPSINFO:
         if (nh->n_descsz >= sizeof info) {
             memcpy(&info, desc, sizeof info);
-            snprintf(t->comm, sizeof t->comm, "%.*s", (int)sizeof info.pr_fname, info.pr_fname);
+            info.pr_fname[sizeof info.pr_fname - 1] = '\0';
+            printable(info.pr_fname, t->comm, sizeof t->comm);
         }
         break;
     case NT_FILE:

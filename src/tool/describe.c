@@ -10,9 +10,9 @@
 const char *
 statename(const struct target *t, const struct gsnap *gp)
 {
-    switch (gp->status) {
+    switch (snap_status(gp)) {
     case GOSSAMER_RUNNABLE: return "runnable";
-    case GOSSAMER_RUNNING: return gp->stolen ? "syscall" : gp->m >= 0 || t == NULL ? "running" : "runnable";
+    case GOSSAMER_RUNNING: return "running";
     case GOSSAMER_SYSCALL: return "syscall";
     case GOSSAMER_DEAD: return "dead";
     case GOSSAMER_WAITING: break;
@@ -48,9 +48,9 @@ duration(int64_t ns, char *buf, size_t size)
 }
 
 int64_t
-waitedfor(const struct snap *s, const struct gsnap *gp)
+waitedfor(const struct gsnap *gp)
 {
-    return gp->status == GOSSAMER_WAITING && gp->since > 0 && s->now > gp->since ? s->now - gp->since : 0;
+    return gp->status == GOSSAMER_WAITING && gp->since > 0 && gp->at > gp->since ? gp->at - gp->since : 0;
 }
 
 /* ---- system calls ---- */
@@ -183,8 +183,8 @@ describe(const struct target *t, const struct snap *s, const struct gsnap *gp, c
         onfd(t, gp, buf, size);
         break;
     case GOSSAMER_ON_TIMER:
-        if (gp->timer > s->now)
-            snprintf(buf, size, "for another %s", duration(gp->timer - s->now, when, sizeof when));
+        if (gp->timer > gp->at)
+            snprintf(buf, size, "for another %s", duration(gp->timer - gp->at, when, sizeof when));
         break;
     }
 }

@@ -78,7 +78,7 @@ groups_collect(struct target *t, struct snap *s, const struct collect *how, stru
             stack_trim(t, &st);
         g = group_of(gr, &st, statename(t, gp), how->each || !caught);
         g->missed = !caught;
-        group_add(g, i, waitedfor(s, gp));
+        group_add(g, i, waitedfor(gp));
     }
     return true;
 }

@@ -109,6 +109,7 @@ struct gsnap {
     bool stolen;                /* "running", but asleep in a call nobody announced: sysmon took its P */
     uint64_t waiton, sp, maddr, lockedm, start, joining, stklo, stkhi, runs;
     int64_t since, timer, cpu;  /* ns */
+    int64_t at;                 /* when it was read, by target_clock */
     int m, p;                   /* indices; -1: none */
     char name[17];
     /* what it waits for, while it waits */
@@ -143,6 +144,10 @@ struct snap {
     struct table bytid;         /* a G's tid -> its index + 1 */
 };
 
+/* What statename says, as an enum gossamer_status: one whose P was taken is in a system call, ... */
+uint32_t snap_status(const struct gsnap *gp);
+bool snap_ended(const struct target *t, const struct gsnap *gp);        /* finished, and not joined */
+
 bool snap_take(struct target *t, struct snap *s);
 bool snap_counts(const struct target *t, struct snap *s);       /* Ms, Ps and counters only */
 void snap_free(struct snap *s);
@@ -154,7 +159,7 @@ bool snap_g(const struct target *t, uint64_t addr, struct gsnap *gp, uint64_t *n
 
 const char *statename(const struct target *t, const struct gsnap *gp);
 const char *duration(int64_t ns, char *buf, size_t size);
-int64_t waitedfor(const struct snap *s, const struct gsnap *gp);        /* ns; 0 if it does not wait */
+int64_t waitedfor(const struct gsnap *gp);      /* ns; 0 if it does not wait */
 void describe(const struct target *t, const struct snap *s, const struct gsnap *gp, char *buf, size_t size);
 bool statematches(const struct target *t, const struct gsnap *gp, const char *filter);
 
@@ -200,7 +205,7 @@ void unwind_stack(struct target *t, const struct regs *regs, uint64_t lo, const 
 /* ---- capture.c ---- */
 
 /* The stack of a G, whatever it does; gp is read again where it has gone on. False if it has ended (gp->status
- * says so) or cannot be caught. Says nothing. */
+ * says so) or cannot be caught. One that has ended and was not joined has its start function only. Says nothing. */
 bool capture(struct target *t, struct gsnap *gp, struct stack *st);
 void capture_settle(void);      /* now and then, by who waits: lets go of threads that stopped late */
 
@@ -285,8 +290,11 @@ int stacks_main(int argc, char **argv);
 int profile_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 
-/* ---- json.c: a string, quoted ---- */
+/* ---- json.c: strings of the process's, harmless ---- */
 
-void json_string(FILE *f, const char *s);
+void json_string(FILE *f, const char *s);       /* quoted */
+/* For a terminal: in buf; as much as fits. */
+char *printable(const char *s, char *buf, size_t size);
+char *xprintable(const char *s);
 
 #endif

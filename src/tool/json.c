@@ -1,8 +1,11 @@
 /*
- * JSON: a string, quoted.  What is not UTF-8 (thread names are bytes) becomes
- * U+FFFD.
+ * Strings that the process made up, for readers.  JSON: quoted; what is not UTF-8
+ * (thread names are bytes) becomes U+FFFD.  Text: what a terminal might obey, and what is
+ * not UTF-8, as \xNN.
  */
 #include "inspect.h"
+
+#include <string.h>
 
 /* Length of the UTF-8 sequence at s; 0: it is none. */
 static int
@@ -41,4 +44,35 @@ json_string(FILE *f, const char *s)
         }
     }
     putc('"', f);
+}
+
+char *
+printable(const char *s, char *buf, size_t size)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    size_t at = 0;
+
+    while (*p != '\0' && at + 5 <= size) {
+        int n = sequence(p);
+        bool control = *p < 0x20 || *p == 0x7f || (*p == 0xc2 && n == 2 && p[1] < 0xa0);
+
+        if (n == 0 || control) {
+            snprintf(buf + at, size - at, "\\x%02x", *p++);
+            at += 4;
+        } else {
+            memcpy(buf + at, p, (size_t)n);
+            at += (size_t)n;
+            p += n;
+        }
+    }
+    buf[at] = '\0';
+    return buf;
+}
+
+char *
+xprintable(const char *s)
+{
+    size_t size = 4 * strlen(s) + 5;
+
+    return printable(s, xrealloc(NULL, size, 1), size);
 }

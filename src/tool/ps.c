@@ -43,7 +43,6 @@ static const char usage[] =
 /* ---- sorting ---- */
 
 static const struct target *sorttarget;
-static const struct snap *sortsnap;
 static enum key sortkey;
 
 static const char *
@@ -59,7 +58,7 @@ compare(const void *a, const void *b)
     int64_t d = 0;
 
     switch (sortkey) {
-    case WAIT: d = waitedfor(sortsnap, y) - waitedfor(sortsnap, x); break;
+    case WAIT: d = waitedfor(y) - waitedfor(x); break;
     case CPU: d = y->cpu - x->cpu; break;
     case RUNS: d = y->runs > x->runs ? 1 : y->runs < x->runs ? -1 : 0; break;
     case STATE: d = strcmp(statename(sorttarget, x), statename(sorttarget, y)); break;
@@ -89,7 +88,6 @@ selected(const struct target *t, const struct snap *s, const struct psoptions *o
             list[(*n)++] = gp;
     }
     sorttarget = t;
-    sortsnap = s;
     sortkey = o->sort;
     if (o->sort != GOID)
         qsort(list, *n, sizeof *list, compare);
@@ -130,19 +128,22 @@ header(const struct target *t, const struct snap *s)
 static void
 line(const struct target *t, const struct snap *s, const struct gsnap *gp)
 {
-    char detail[512], since[32] = "-", m[16] = "-", p[16] = "-", cpu[32] = "-";
+    char detail[512], since[32] = "-", m[16] = "-", lwp[16] = "-", p[16] = "-", cpu[32] = "-", name[80], text[2048];
 
     describe(t, s, gp, detail, sizeof detail);
     if (gp->status == GOSSAMER_WAITING && gp->since > 0)
-        duration(waitedfor(s, gp), since, sizeof since);
-    if (gp->m >= 0)
+        duration(waitedfor(gp), since, sizeof since);
+    if (gp->m >= 0) {
         snprintf(m, sizeof m, "M%d", s->ms[gp->m].id);
+        snprintf(lwp, sizeof lwp, "%d", s->ms[gp->m].tid);
+    }
     if (gp->p >= 0)
         snprintf(p, sizeof p, "P%d", s->ps[gp->p].id);
     if (gp->cpu > 0)
         duration(gp->cpu, cpu, sizeof cpu);
-    printf("%7ld %-17s %7s %5s %4s %7s %9lu %-15s %-20s %s\n", gp->goid, statename(t, gp), since, m, p, cpu, gp->runs,
-        gp->name[0] != '\0' ? gp->name : t->comm, startname(gp), detail);
+    printf("%7ld %-17s %7s %5s %7s %4s %7s %9lu %-15s %-20s %s\n", gp->goid, statename(t, gp), since, m, lwp, p, cpu,
+        gp->runs, gp->name[0] != '\0' ? printable(gp->name, name, sizeof name) : t->comm, startname(gp),
+        printable(detail, text, sizeof text));
 }
 
 static void
@@ -152,8 +153,8 @@ text(const struct target *t, const struct snap *s, const struct psoptions *o)
     struct gsnap **list = selected(t, s, o, &n);
 
     header(t, s);
-    printf("\n%7s %-17s %7s %5s %4s %7s %9s %-15s %-20s %s\n", "GOID", "STATE", "FOR", "M", "P", "CPU", "RUNS", "NAME",
-        "START", "DETAIL");
+    printf("\n%7s %-17s %7s %5s %7s %4s %7s %9s %-15s %-20s %s\n", "GOID", "STATE", "FOR", "M", "LWP", "P", "CPU",
+        "RUNS", "NAME", "START", "DETAIL");
     shown = o->all || n <= SHOWN ? n : SHOWN;
     for (size_t i = 0; i < shown; i++)
         line(t, s, list[i]);
@@ -206,14 +207,14 @@ jsong(const struct target *t, const struct snap *s, const struct gsnap *gp)
 
     describe(t, s, gp, detail, sizeof detail);
     printf("{\"goid\":%ld,\"tid\":%d", gp->goid, gp->tid);
-    jsonfield("status", status[gp->status]);
+    jsonfield("status", status[snap_status(gp)]);
     jsonfield("state", statename(t, gp));
     jsonfield("name", gp->name[0] != '\0' ? gp->name : t->comm);
     jsonfield("start", startname(gp));
     jsonfield("detail", detail);
     printf(",\"runs\":%lu,\"cpu_ns\":%ld", gp->runs, gp->cpu);
     if (gp->status == GOSSAMER_WAITING)
-        printf(",\"wait_ns\":%ld", waitedfor(s, gp));
+        printf(",\"wait_ns\":%ld", waitedfor(gp));
     if (gp->status == GOSSAMER_WAITING && t->l.waits[gp->reason].on == GOSSAMER_ON_FD)
         printf(",\"fd\":%d", (int)(uint32_t)gp->waiton);
     if (gp->object != 0 && t->l.waits[gp->reason].on != GOSSAMER_ON_JOIN)

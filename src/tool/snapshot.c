@@ -111,7 +111,7 @@ snap_g(const struct target *t, uint64_t addr, struct gsnap *gp, uint64_t *next)
 
         if (!target_read(t, addr, b, t->l.g.size))
             return false;
-        *gp = (struct gsnap){ .addr = addr, .m = -1, .p = -1 };
+        *gp = (struct gsnap){ .addr = addr, .m = -1, .p = -1, .at = target_clock(t) };
         decode(t, b, gp);
         *next = get64(b + t->l.g.alllink);
         if (gp->status != GOSSAMER_WAITING)
@@ -123,6 +123,20 @@ snap_g(const struct target *t, uint64_t addr, struct gsnap *gp, uint64_t *next)
     gp->object = 0;
     gp->owner = 0;
     return true;
+}
+
+uint32_t
+snap_status(const struct gsnap *gp)
+{
+    if (gp->status == GOSSAMER_RUNNING)
+        return gp->stolen ? GOSSAMER_SYSCALL : gp->m < 0 ? GOSSAMER_RUNNABLE : GOSSAMER_RUNNING;
+    return gp->status;
+}
+
+bool
+snap_ended(const struct target *t, const struct gsnap *gp)
+{
+    return gp->status == GOSSAMER_WAITING && t->l.waits[gp->reason].on == GOSSAMER_ON_END;
 }
 
 /* ---- Ms and Ps ---- */
@@ -302,10 +316,7 @@ snap_take(struct target *t, struct snap *s)
         struct gsnap *gp = &s->gs[i];
 
         place(s, &bym, gp);
-        if (gp->status == GOSSAMER_RUNNING && gp->m < 0)
-            s->bystatus[GOSSAMER_RUNNABLE]++;   /* so statename says, too */
-        else
-            s->bystatus[gp->status]++;
+        s->bystatus[snap_status(gp)]++;
         if (gp->status != GOSSAMER_DEAD && gp->status != GOSSAMER_IDLE) {
             s->alive++;
             *table_at(&s->bytid, (uint64_t)gp->tid) = i + 1;

@@ -52,15 +52,38 @@ minutes(const struct group *g)
         printf(", %ld to %ld minutes", lo, hi);
 }
 
+/* Do all of the group wait for the same thing? A time is each one's own. */
+static bool
+samedetail(const struct target *t, const struct snap *s, const struct group *g)
+{
+    const struct gsnap *gp = &s->gs[g->members[0]];
+    uint32_t on = t->l.waits[gp->reason].on;
+
+    if (gp->status != GOSSAMER_WAITING || on == GOSSAMER_ON_NOTHING || on == GOSSAMER_ON_TIMER)
+        return false;
+    for (size_t i = 1; i < g->n; i++) {
+        const struct gsnap *other = &s->gs[g->members[i]];
+
+        if (other->status != gp->status || other->reason != gp->reason || other->object != gp->object ||
+            other->owner != gp->owner || (on == GOSSAMER_ON_FD && other->waiton != gp->waiton))
+            return false;
+    }
+    return true;
+}
+
 static void
 heading(const struct target *t, const struct snap *s, const struct group *g)
 {
     const struct gsnap *gp = &s->gs[g->members[0]];
-    char detail[512];
+    char detail[512], text[2048];
 
     if (g->n > 1) {
         printf("%zu goroutines [%s", g->n, g->state);
         minutes(g);
+        if (samedetail(t, s, g)) {
+            describe(t, s, gp, detail, sizeof detail);
+            printf(detail[0] != '\0' ? ", %s" : "%s", printable(detail, text, sizeof text));
+        }
         printf("]:");
         for (size_t i = 0; i < g->n && i < LISTED; i++)
             printf(" %ld", s->gs[g->members[i]].goid);
@@ -70,7 +93,7 @@ heading(const struct target *t, const struct snap *s, const struct group *g)
     printf("goroutine %ld [%s", gp->goid, g->state);
     minutes(g);
     describe(t, s, gp, detail, sizeof detail);
-    printf(detail[0] != '\0' ? ", %s" : "%s", detail);
+    printf(detail[0] != '\0' ? ", %s" : "%s", printable(detail, text, sizeof text));
     printf("%s]:\n", gp->lockedm != 0 ? ", locked to thread" : "");
 }
 
@@ -97,11 +120,13 @@ printgroup(const struct target *t, const struct snap *s, const struct group *g)
         printf("\tgoroutine could not be stopped; stack unavailable\n\n");
         return;
     }
+    if (snap_ended(t, gp))
+        printf("\tit has ended; there is no stack%s\n", gp->start != 0 ? ", it began at" : "");
     for (int i = 0; i < g->stack.n; i++)
         frame(stack_place(&g->stack, i));
     if (g->stack.cut)
         printf("...more frames that cannot be followed...\n");
-    else if (g->stack.n == 0 && gp->start != 0)
+    else if (g->stack.n == 0 && gp->start != 0 && !snap_ended(t, gp))
         frame(symbol_at(gp->start, false));     /* made, but not begun */
     putchar('\n');
 }

@@ -133,7 +133,7 @@ functionname(Dwfl_Module *mod, uint64_t addr, uint64_t *offset)
     if (demangle != NULL && strncmp(name, "_Z", 2) == 0 &&
         (readable = demangle(name, NULL, NULL, &status)) != NULL)
         return readable;
-    readable = xstrdup(name);
+    readable = xprintable(name);
     readable[strcspn(readable, "@")] = '\0';    /* a version */
     return readable;
 }
@@ -191,7 +191,7 @@ symbol_at(uint64_t addr, bool call)
     mod = moduleof(pc);
     m = target_module(target, pc);
     if (m != NULL)
-        p->module = xstrdup(basename_of(m->path));
+        p->module = xprintable(basename_of(m->path));
     p->function = mod != NULL ? functionname(mod, pc, &p->offset) : NULL;
     p->known = p->function != NULL;
     if (!p->known)
@@ -201,7 +201,12 @@ symbol_at(uint64_t addr, bool call)
     if (line != NULL) {
         const char *file = dwfl_lineinfo(line, NULL, &p->line, NULL, NULL, NULL);
 
-        p->file = file != NULL ? fullpath(dwfl_line_comp_dir(line), file) : NULL;
+        if (file != NULL) {
+            char *full = fullpath(dwfl_line_comp_dir(line), file);
+
+            p->file = xprintable(full);
+            free(full);
+        }
     }
     return p;
 }

@@ -89,7 +89,7 @@ rows(const struct toplook *l, size_t *n)
             was = &l->before.gs[*at];
         list[(*n)++] = (struct row){
             gp, gp->cpu - (was != NULL ? was->cpu : 0), gp->runs - (was != NULL ? was->runs : 0),
-            waitedfor(&l->now, gp),
+            waitedfor(gp),
         };
     }
     table_free(&old);
@@ -164,7 +164,7 @@ busiest(const struct toplook *l, FILE *f, int lines)
     for (size_t i = 0; i < n && (int)i < lines; i++) {
         const struct row *r = &list[i];
         const struct gsnap *gp = r->gp;
-        char m[16] = "-", p[16] = "-", since[32] = "-";
+        char m[16] = "-", p[16] = "-", since[32] = "-", name[80];
 
         if (gp->m >= 0)
             snprintf(m, sizeof m, "M%d", l->now.ms[gp->m].id);
@@ -174,7 +174,7 @@ busiest(const struct toplook *l, FILE *f, int lines)
             duration(r->wait, since, sizeof since);
         fprintf(f, "%7ld %-17s %6.1f %9.0f %7s %5s %4s %-15s %s\n", gp->goid, statename(&l->t, gp),
             s > 0 ? 100.0 * (double)r->cpu / s : 0, s > 0 ? (double)r->runs * 1e9 / s : 0, since, m, p,
-            gp->name[0] != '\0' ? gp->name : l->t.comm,
+            gp->name[0] != '\0' ? printable(gp->name, name, sizeof name) : l->t.comm,
             gp->start != 0 ? symbol_at(gp->start, false)->function : "main");
     }
     free(list);

@@ -1,9 +1,9 @@
 /* GOSSAMER_DEADLOCK=1: says so when no G can ever run again. A report, never more: the process goes on waiting.
  *
- * sysmon asks when every P has been idle for a while. It is a deadlock if every G waits for something that only
- * another G could give it (locks, condition variables, joins, ...), there is no timer, no G in a call of the
- * kernel or for a descriptor, no kernel thread beside those of the runtime, and no handler of the program that a
- * signal might call. A program with such a handler is never reported: its handler may be what wakes a G.
+ * sysmon asks when every P has been idle for a while. It is a deadlock if every G that has not ended waits for
+ * something that only another G could give it (locks, condition variables, joins, ...), there is no timer, no G
+ * in a call of the kernel or for a descriptor, no kernel thread beside those of the runtime, and no handler of
+ * the program that a signal might call. A program with such a handler is never reported: its handler may be what wakes a G.
  * What nobody can have changed since the first look is looked at once more before it is said.
  */
 #define _GNU_SOURCE 1
@@ -68,7 +68,7 @@ handlers(void)
     return false;
 }
 
-/* Every living G waits for another one; then how often all of them have run, and one more. 0: not so. */
+/* Every G that has not ended waits for another one; then how often all of them have run, and one more. 0: not so. */
 static uint64_t
 allstuck(void)
 {
@@ -77,7 +77,7 @@ allstuck(void)
     for (struct g *gp = load_acq(&sched.allgs); gp != NULL; gp = gp->alllink) {
         uint32_t status = load_acq(&gp->status);
 
-        if (status == Gdead)
+        if (status == Gdead || (status == Gwaiting && gp->waitreason == WaitEnded))
             continue;
         if (status != Gwaiting || gp->waitreason == WaitNone || gp->waitreason > WaitFutex ||
             load_acq(&gp->wake) != WakeParked)

@@ -303,13 +303,14 @@ oneg(struct dump *d, struct g *gp, const ucontext_t *uc, int64_t now)
     uint32_t status = load_acq(&gp->status);
     struct m *mp = *(struct m *volatile *)&gp->m;
     bool on = status == Grunning || status == Gsyscall, parked = status == Gwaiting;
+    bool taken = status == Grunning && mp != NULL && mp->curg == gp && load_rlx(&mp->lostp) == LostTaken;
     int64_t minutes = parked ? (now - gp->waitsince) / INT64_C(60000000000) : 0;
     uintptr_t context[8];
     char name[sizeof gp->name + 1] = "";
 
     if (status == Gdead)
         return;
-    PUT(d, "goroutine %l [%s", gp->goid, statename(gp, status));
+    PUT(d, "goroutine %l [%s", gp->goid, statename(gp, taken ? Gsyscall : status));
     if (minutes > 0)
         PUT(d, ", %l minute%s", minutes, minutes == 1 ? "" : "s");
     if (parked)
@@ -321,11 +322,13 @@ oneg(struct dump *d, struct g *gp, const ucontext_t *uc, int64_t now)
     PUT(d, name[0] != '\0' ? " %s\n" : "\n", name);
     if (uc != NULL && gp == curg)
         frames(d, gp, (uintptr_t)uc->uc_mcontext.gregs[REG_RIP], (uintptr_t)uc->uc_mcontext.gregs[REG_RSP]);
+    else if (parked && gossamer_layout.waits[gp->waitreason].on == GOSSAMER_ON_END)
+        PUT(d, "\tit has ended; there is no stack\n");
     else if (!on && peek(gp->sp, context, sizeof context) == sizeof context)
         frames(d, gp, context[gossamer_layout.context.rip / sizeof context[0]],
                (uintptr_t)gp->sp + gossamer_layout.context.rsp);
     else if (on)
-        PUT(d, "\tit runs; its stack is not known from inside\n");
+        PUT(d, "\tit %s; its stack is not known from inside\n", status == Grunning && !taken ? "runs" : "is in the kernel");
     if (gp->start != NULL) {
         PUT(d, "started at");
         frame(d, (uintptr_t)gp->start, "");

@@ -62,5 +62,6 @@ __attribute__((visibility("default"), used)) const struct gossamer_layout gossam
         [WaitWrite] = { "IO wait, write", GOSSAMER_ON_FD },
         [WaitPoll] = { "IO wait, poll", GOSSAMER_ON_FD },
         [WaitPause] = { "pause", GOSSAMER_ON_NOTHING },
+        [WaitEnded] = { "ended, not joined", GOSSAMER_ON_END },
     },
 };

@@ -41,12 +41,18 @@ reap(struct m *mp, struct g *gp)
         gfput(mp, gp);
 }
 
-/* On the next context. With Joining the joiner may reuse gp as soon as it sees Finished. */
+/* On the next context. The joiner may reuse gp as soon as it sees Finished: whatever is written here comes before. */
 static void
 gone(struct m *mp, struct g *gp)
 {
-    uint32_t s = atomic_fetch_or(&gp->joinstate, Finished);
+    uint32_t s;
 
+    if (load_rlx(&gp->joinstate) != Detached) {
+        gp->waitreason = WaitEnded;     /* for those who look, perhaps for long */
+        gp->waitsince = load_rlx(&sched.now);
+        store_rel(&gp->status, Gwaiting);
+    }
+    s = atomic_fetch_or(&gp->joinstate, Finished);
     if (s == Detached)
         reap(mp, gp);
     else if (s == Joining)

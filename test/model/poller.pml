@@ -19,7 +19,8 @@
  * polluntil finds 0, and calls it back; without, the second look sees that M's timer.
  *
  * safe: -DHORIZON=2
- * safe: -DHORIZON=1 -DFINE
+ * safe: -DHORIZON=1 -DFINE -DSLEEPERS=1
+ * safe: -DHORIZON=1 -DFINE -DSLEEPERS=2
  * safe: -DHORIZON=1 -DNM=4
  * broken: NOBREAK (forgotten): an M that goes idle with an earlier timer does not call the poller back
  * broken: NEITHER (forgotten): both ONELOOK and STALEUNTIL
@@ -34,7 +35,10 @@
 #define HORIZON 2               /* the last moment */
 #endif
 #ifndef NM
-#define NM 3
+#define NM 3                    /* or 4 */
+#endif
+#ifndef SLEEPERS
+#define SLEEPERS 3              /* 1: G 1, 2: G 2, 3: both */
 #endif
 #ifdef NEITHER
 #define ONELOOK
@@ -60,7 +64,7 @@ unsigned gs1 : 3, gs2 : 3 = Waiting;
 unsigned when1 : 3, when2 : 3;  /* a sleeping G's timer */
 bit heap1, heap2;               /* the P in whose heap it is */
 unsigned now : 3;
-bit sleeps1 = 1, sleeps2 = 1, calls = 1;        /* what it has not done yet */
+bit sleeps1 = SLEEPERS & 1, sleeps2 = SLEEPERS >> 1, calls = 1;         /* what they have not done yet */
 
 /* sched */
 unsigned runq : 3;              /* set of Gs: all run queues */
@@ -71,7 +75,7 @@ bit sysmonwait;                 /* it is in its deep sleep */
 unsigned newp : 2, newspin : 2; /* Ps that wait for an M to start with, as sets */
 unsigned midle : 4;             /* set of Ms; alike, so the first of them starts */
 unsigned syscall : 2;           /* Ps that are Psyscall */
-unsigned moving : 3;            /* so many are between two steps which they will take, for `rest` */
+unsigned moving : 3 = NM;       /* so many are between two steps which they will take, for `rest` */
 
 /* the kernel's epoll, and the fd */
 bit used;                       /* some fd is registered */
@@ -174,7 +178,6 @@ proctype M(byte me)
     bit spin, brk;
 
     atomic {
-        moving++;
         if
         :: me == 0 -> p = 0; g = 1; moving--; goto running
         :: me == 1 -> goto pollidle
@@ -249,7 +252,9 @@ pollidle:
         :: else
         fi
         INBETWEEN
-#ifndef NOBREAK
+#ifdef NOBREAK
+        brk = 0
+#else
         brk = when && (!polluntil || polluntil > when)
 #endif
         INBETWEEN
