@@ -3,7 +3,8 @@
 gdb knows the kernel threads only. Where a G stands that does not run is in its saved context, which the library
 describes in gossamer_layout (see gossamer.h). So that the frames of such a G can be looked at in a core file as well,
 where registers cannot be set, an unwinder says for a moment that the newest frame of the selected thread was called
-from there; that frame itself is left out of what is printed.
+from there; that frame itself, with those that were inlined into it, is left out of what is printed, and the numbers
+of frames that the user gives and reads are those without it.
 
 gdb loads this by itself where it lies in its auto-load directory under the path of libgossamer.so; otherwise:
 source .../libgossamer.so-gdb.py
@@ -28,7 +29,8 @@ FIELDS = (
 VERSION = 2                     # GOSSAMER_LAYOUT_VERSION
 STATES = ("idle", "runnable", "running", "syscall", "waiting", "dead")
 RUNNING, SYSCALL, WAITING, DEAD = 2, 3, 4, 5
-ON_ADDRESS, ON_MUTEX, ON_JOIN, ON_FD = 1, 2, 3, 4
+ON_ADDRESS, ON_MUTEX, ON_JOIN, ON_FD, ON_END = 1, 2, 3, 4, 6
+LOST_TAKEN = 2                  # m.lostp
 
 
 def read(addr, fmt):
@@ -86,6 +88,15 @@ class G:
                 return t
         raise gdb.GdbError("goroutine %d: thread %d is not there" % (self.goid, tid))
 
+    def ended(self):
+        return self.status == WAITING and self.l.waits[self.reason][1] == ON_END
+
+    def taken(self):
+        """It sleeps in a call that nobody announced, and its P was taken."""
+        m = read(self.at + self.l.g_m, "Q")
+        return (self.status == RUNNING and m != 0 and read(m + self.l.m_curg, "Q") == self.at and
+                read(m + self.l.m_lostp, "I") == LOST_TAKEN)
+
     def registers(self):
         """Where it goes on."""
         sp = read(self.at + self.l.g_sp, "Q")
@@ -96,6 +107,8 @@ class G:
     def state(self):
         if self.status == WAITING:
             return self.l.waits[self.reason][0]
+        if self.taken():
+            return STATES[SYSCALL]
         return STATES[self.status] if self.status < len(STATES) else "?"
 
     def detail(self):
@@ -169,27 +182,57 @@ unwinder = Unwinder()
 gdb.unwinder.register_unwinder(None, unwinder, replace=True)
 
 
+def translate(command, hidden):
+    """The command with the numbers of frames, and counts from the newest, as they are with the hidden ones."""
+    more = lambda m: m.group(1) + str(int(m.group(2)) + hidden)
+    if re.match(r"(bt|backtrace|where)\b", command):
+        return re.sub(r"( )(\d+)$", more, command)
+    if re.match(r"(f|frame) +apply +level +\d", command):
+        return re.sub(r"(level +)(\d+)", more, re.sub(r"(level +\d+-)(\d+)", more, command, count=1), count=1)
+    if re.match(r"(f|frame) +apply +\d", command):
+        return re.sub(r"(apply +)(\d+)", more, command, count=1)
+    return re.sub(r"\A((?:f|frame|select-frame|info +frame)(?: +level)? +)(\d+)$", more, command)
+
+
+def renumber(out, hidden):
+    """What a command has printed, without the hidden frames."""
+    parts = re.split(r"^(?=#\d+ )", out, flags=re.M)
+    kept = [] if re.match(r"#\d+ ", parts[0]) else [parts.pop(0)]
+    for part in parts:
+        m = re.match(r"#(\d+)( *)", part)
+        if int(m.group(1)) >= hidden:
+            kept.append("#%-*d" % (len(m.group(0)) - 1, int(m.group(1)) - hidden) + part[m.end():])
+    return "".join(kept)
+
+
 def within(g, command):
     """Runs the command as on g's stack; what it printed."""
     if g.on_thread():
         g.thread().switch()
         return gdb.execute(command, to_string=True)
+    if g.ended():
+        raise gdb.GdbError("goroutine %d has ended; there is no stack" % g.goid)
+    word = re.match(r"[\w-]*", command).group(0)
+    if word == "down" and not re.search(r"-\d+$", command):
+        raise gdb.GdbError("Bottom (innermost) frame selected; you cannot go down.")
     frame = gdb.newest_frame()
     unwinder.newest = (int(frame.read_register("rsp")) & (1 << 64) - 1, int(frame.read_register("rip")) & (1 << 64) - 1)
     unwinder.regs = g.registers()
     try:
         gdb.invalidate_cached_frames()
-        older = gdb.newest_frame().older()
+        frame, hidden = gdb.newest_frame(), 1
+        while frame.type() == gdb.INLINE_FRAME:         # its caller is the function that it was inlined into
+            frame, hidden = frame.older(), hidden + 1
+        older = frame.older()
         if older is None:
             raise gdb.GdbError("goroutine %d: its context cannot be followed" % g.goid)
         older.select()
-        out = gdb.execute(command, to_string=True)
+        out = gdb.execute(translate(command, hidden), to_string=True)
     finally:
         unwinder.regs = None
         gdb.invalidate_cached_frames()
-    if re.match("(bt|backtrace|where)( |$)", command):
-        out = re.sub(r"\A#0 .*?^(?=#1 )", "", out, flags=re.S | re.M)
-        out = re.sub(r"^#(\d+)( ?)", lambda m: "#%-*d" % (len(m.group(0)) - 1, int(m.group(1)) - 1), out, flags=re.M)
+    if word in ("bt", "backtrace", "where", "f", "frame", "faas", "up", "down"):
+        out = renumber(out, hidden)
     return out
 
 
@@ -236,7 +279,7 @@ The command is bt if there is none. Registers and frames are those of the gorout
                     gdb.write(within(g, command))
                 except (gdb.error, gdb.GdbError) as e:
                     if words[0] != "all":
-                        raise
+                        raise gdb.GdbError(str(e))      # gdb.error would show a trace of this script
                     gdb.write("%s\n" % e)
         finally:
             if thread is not None and thread.is_valid():

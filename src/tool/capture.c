@@ -62,6 +62,33 @@ parked(struct target *t, const struct gsnap *gp, struct stack *st)
  * must go on as soon as they do. */
 static int pending[MAXPENDING];
 static int npending;
+static char why[64];
+
+const char *
+capture_why(void)
+{
+    return why;
+}
+
+/* Who may not be traced: the kernel allows one tracer. */
+static void
+nottraced(int tid, int err)
+{
+    char path[64], line[128];
+    int tracer = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/status", tid);
+    if ((f = fopen(path, "re")) != NULL) {
+        while (tracer == 0 && fgets(line, sizeof line, f) != NULL)
+            sscanf(line, "TracerPid: %d", &tracer);
+        fclose(f);
+    }
+    if (tracer != 0)
+        snprintf(why, sizeof why, "traced by process %d", tracer);
+    else
+        snprintf(why, sizeof why, "%s", strerror(err));
+}
 
 void
 capture_settle(void)
@@ -84,10 +111,16 @@ stop(int tid, int *sig)
     int status;
 
     for (int i = 0; i < npending; i++)
-        if (pending[i] == tid)
+        if (pending[i] == tid) {
+            snprintf(why, sizeof why, "thread %d does not wake up", tid);
             return false;
-    if (npending == MAXPENDING || ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+        }
+    if (npending == MAXPENDING)
         return false;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) {
+        nottraced(tid, errno);
+        return false;
+    }
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) {
         pending[npending++] = tid;      /* it ends just now */
         return false;
@@ -103,6 +136,7 @@ stop(int tid, int *sig)
             nanosleep(&nap, NULL);
     }
     pending[npending++] = tid;
+    snprintf(why, sizeof why, "thread %d does not wake up", tid);
     return false;
 }
 
@@ -155,6 +189,7 @@ capture(struct target *t, struct gsnap *gp, struct stack *st)
     uint64_t next;
 
     capture_settle();
+    snprintf(why, sizeof why, "it was elsewhere each time");
     for (int try = 0; try < TRIES; try++) {
         bool running = gp->status == GOSSAMER_RUNNING || gp->status == GOSSAMER_SYSCALL;
 

@@ -22,6 +22,12 @@
 #define MADV_GUARD_INSTALL 102          /* Linux 6.13 */
 #endif
 
+const char check_usage[] =
+"usage: gossamer [options] check PROGRAM\n"
+"Print whether a program would run on Gs and what this machine offers, as lines\n"
+"\"key: value\"; the options are those for running it (gossamer --help).\n"
+"The status is 0 if it would, 1 if it would run on native threads.\n";
+
 static bool
 have_fsgsbase(void)
 {

@@ -229,11 +229,30 @@ ended(int status, char *buf, size_t size)
         snprintf(buf, size, "status %d", WEXITSTATUS(status));
 }
 
+/* The verdict, and why. */
+static const char *
+judged(const struct series s[2], int runs, char *why, size_t size)
+{
+    const char *verdict = verdictof(s);
+    char first[32], second[32];
+
+    ended(s[NATIVE].status, first, sizeof first);
+    ended(s[GS].status, second, sizeof second);
+    if (s[NATIVE].status != s[GS].status) {
+        snprintf(why, size, "%s natively, %s on Gs", first, second);
+        return "differs";
+    }
+    if (s[GS].status != 0)
+        complain("compare: the command fails both ways (%s): what is compared may be its beginning only", first);
+    reason(s, verdict, runs, why, size);
+    return verdict;
+}
+
 static int
 print_text(const struct series s[2], int runs)
 {
-    char why[256], first[32], second[32];
-    const char *verdict = verdictof(s);
+    char why[256];
+    const char *verdict = judged(s, runs, why, sizeof why);
 
     printf("%-18s %12s %12s %8s   (medians of %d)\n", "", "native", "gossamer", "ratio", runs);
     for (int f = 0; f < NFIGURES; f++) {
@@ -242,14 +261,7 @@ print_text(const struct series s[2], int runs)
         printf("%-18s %12.*f %12.*f %8.2f   %s\n", figures[f].name, digits, s[NATIVE].median[f], digits,
             s[GS].median[f], ratio(s, f), figures[f].unit);
     }
-    reason(s, verdict, runs, why, sizeof why);
-    if (s[NATIVE].status != s[GS].status) {
-        ended(s[NATIVE].status, first, sizeof first);
-        ended(s[GS].status, second, sizeof second);
-        printf("verdict: differs (%s natively, %s on Gs)\n", first, second);
-    } else {
-        printf("verdict: %s (%s)\n", verdict, why);
-    }
+    printf("verdict: %s (%s)\n", verdict, why);
     return flushed();
 }
 
@@ -257,12 +269,14 @@ static int
 print_json(const struct series s[2], int runs)
 {
     char why[256];
-    const char *verdict = verdictof(s);
+    const char *verdict = judged(s, runs, why, sizeof why);
 
-    reason(s, verdict, runs, why, sizeof why);
     printf("{\"runs\": %d, ", runs);
     for (int k = NATIVE; k <= GS; k++) {
-        printf("\"%s\": {\"status\": %d", k == NATIVE ? "native" : "gossamer", s[k].status);
+        int status = s[k].status, sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+        printf("\"%s\": {\"status\": %d, \"signal\": %d", k == NATIVE ? "native" : "gossamer",
+            sig != 0 ? 128 + sig : WEXITSTATUS(status), sig);
         for (int f = 0; f < NFIGURES; f++)
             printf(", \"%s\": %.3f", figures[f].key, s[k].median[f]);
         printf("}, ");
@@ -270,8 +284,7 @@ print_json(const struct series s[2], int runs)
     printf("\"counters\": {");
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
         printf("%s\"%s\": %.1f", i > 0 ? ", " : "", counters[i].name, (double)counters[i].n / runs);
-    printf("}, \"verdict\": \"%s\", \"reason\": \"%s\"}\n",
-        s[NATIVE].status != s[GS].status ? "differs" : verdict, why);
+    printf("}, \"verdict\": \"%s\", \"reason\": \"%s\"}\n", verdict, why);
     return flushed();
 }
 

@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,6 +34,7 @@ struct core {
     size_t nbackings;
     struct { int tid; struct regs regs; } *threads;
     size_t nthreads;
+    struct death death;
 };
 
 static bool
@@ -108,6 +110,18 @@ core_read(struct core *c, uint64_t addr, void *buf, size_t n)
     return done;
 }
 
+size_t
+core_own(struct core *c, uint64_t addr, void *buf, size_t n)
+{
+    return fromsegments(c, addr, buf, n);
+}
+
+struct death
+core_death(const struct core *c)
+{
+    return c->death;
+}
+
 bool
 core_regs(const struct core *c, int tid, struct regs *regs)
 {
@@ -131,9 +145,27 @@ addthread(struct core *c, const unsigned char *desc, size_t n)
         return;
     memcpy(&st, desc, sizeof st);
     memcpy(&r, &st.pr_reg, sizeof r);
+    if (c->nthreads == 0)       /* the kernel writes the one that dies first */
+        c->death = (struct death){ .signal = st.pr_cursig, .tid = st.pr_pid };
     c->threads = xrealloc(c->threads, c->nthreads + 1, sizeof *c->threads);
     c->threads[c->nthreads].tid = st.pr_pid;
     c->threads[c->nthreads++].regs = (struct regs){ r.rbx, r.rbp, r.r12, r.r13, r.r14, r.r15, r.rip, r.rsp };
+}
+
+/* It follows the first thread. */
+static void
+addsiginfo(struct core *c, const unsigned char *desc, size_t n)
+{
+    siginfo_t info;
+    int sig = c->death.signal;
+
+    if (n < sizeof info)
+        return;
+    memcpy(&info, desc, sizeof info);
+    if (info.si_signo != sig || info.si_code <= 0 || info.si_code == SI_KERNEL)
+        return;                 /* sent, or without an address */
+    c->death.hasaddr = sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE;
+    c->death.addr = (uint64_t)info.si_addr;
 }
 
 static void
@@ -180,6 +212,9 @@ note(struct target *t, const Elf64_Nhdr *nh, const unsigned char *desc, const ch
     struct elf_prpsinfo info;
 
     switch (nh->n_type) {
+    case NT_SIGINFO:
+        addsiginfo(t->core, desc, nh->n_descsz);
+        break;
     case NT_PRSTATUS:
         addthread(t->core, desc, nh->n_descsz);
         break;

@@ -193,7 +193,7 @@ describe(const struct target *t, const struct snap *s, const struct gsnap *gp, c
 bool
 statematches(const struct target *t, const struct gsnap *gp, const char *filter)
 {
-    if (strcasecmp(filter, "waiting") == 0)
+    if (*filter != '\0' && strncasecmp("waiting", filter, strlen(filter)) == 0)
         return gp->status == GOSSAMER_WAITING;
     return strncasecmp(statename(t, gp), filter, strlen(filter)) == 0;
 }

@@ -4,9 +4,12 @@
  * trusted further than its own size.
  */
 #include "inspect.h"
+#include "tool.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAXPHDRS = 64, MAXSYMS = 1 << 20 };
 
@@ -123,4 +126,73 @@ elfmem_ehframe(const struct target *t, struct module *m)
         return;                 /* udata4; datarel sdata4 */
     m->hdr = im.bias + ph->p_vaddr;
     m->nfdes = head.count;
+}
+
+/* ---- is it the file that is on disk? ---- */
+
+enum { MAXID = 64, HEAD = 4096 };
+
+/* The linker has put a number into each program that tells it from others, in the first page of the file; the number of its bytes, 0: there is none. */
+static size_t
+buildid(const unsigned char *head, size_t n, unsigned char id[MAXID])
+{
+    Elf64_Ehdr eh;
+    Elf64_Phdr ph;
+    Elf64_Nhdr nh;
+
+    if (n < sizeof eh)
+        return 0;
+    memcpy(&eh, head, sizeof eh);
+    if (memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 || eh.e_phentsize != sizeof ph || eh.e_phoff > n)
+        return 0;
+    for (size_t i = 0, at = eh.e_phoff; i < eh.e_phnum && n - at >= sizeof ph; i++, at += sizeof ph) {
+        size_t note, end;
+
+        memcpy(&ph, head + at, sizeof ph);
+        if (ph.p_type != PT_NOTE || ph.p_offset > n || ph.p_filesz > n - ph.p_offset)
+            continue;
+        end = ph.p_offset + ph.p_filesz;
+        for (note = ph.p_offset; end - note >= sizeof nh;) {
+            size_t name, desc;
+
+            memcpy(&nh, head + note, sizeof nh);
+            name = note + sizeof nh;
+            desc = name + ((nh.n_namesz + UINT64_C(3)) & ~UINT64_C(3));
+            note = desc + ((nh.n_descsz + UINT64_C(3)) & ~UINT64_C(3));
+            if (desc > end || note > end)
+                break;
+            if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == 4 && memcmp(head + name, "GNU", 4) == 0 &&
+                nh.n_descsz <= MAXID) {
+                memcpy(id, head + desc, nh.n_descsz);
+                return nh.n_descsz;
+            }
+        }
+    }
+    return 0;
+}
+
+void
+buildid_check(const struct target *t, const char *exe)
+{
+    const struct map *m = t->nmaps > 0 ? &t->maps[0] : NULL;
+    unsigned char head[HEAD], was[MAXID], is[MAXID];
+    size_t nwas, nis;
+    ssize_t n;
+    int fd;
+
+    if (m == NULL || m->offset != 0)
+        return;
+    nwas = buildid(head, core_own(t->core, m->start, head, sizeof head), was);
+    fd = open(m->path, O_RDONLY | O_CLOEXEC);
+    if (nwas == 0 || fd < 0) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    n = pread(fd, head, sizeof head, 0);
+    close(fd);
+    nis = n > 0 ? buildid(head, (size_t)n, is) : 0;
+    if (nis != nwas || memcmp(was, is, nwas) != 0)
+        complain("%s: is not the program that died (another build id): names and lines are wrong",
+            exe != NULL ? exe : m->path);
 }

@@ -78,6 +78,7 @@ groups_collect(struct target *t, struct snap *s, const struct collect *how, stru
             stack_trim(t, &st);
         g = group_of(gr, &st, statename(t, gp), how->each || !caught);
         g->missed = !caught;
+        snprintf(g->why, sizeof g->why, "%s", caught ? "" : capture_why());
         group_add(g, i, waitedfor(gp));
     }
     return true;

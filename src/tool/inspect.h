@@ -73,6 +73,7 @@ bool target_open(struct target *t, const char *pid);
 bool target_core(struct target *t, const char *file, const char *exe);
 void target_close(struct target *t);
 bool target_alive(const struct target *t);              /* says nothing */
+char target_state(int pid);                             /* of its first thread, as ps(1) has it; 0: there is none */
 bool target_lost(const struct target *t);               /* says that it has ended, or why it cannot be read; false */
 size_t target_readsome(const struct target *t, uint64_t addr, void *buf, size_t n); /* bytes; says nothing */
 bool target_read(const struct target *t, uint64_t addr, void *buf, size_t n);       /* says nothing */
@@ -86,6 +87,8 @@ int64_t target_clock(const struct target *t);           /* CLOCK_MONOTONIC; a co
 /* Address of a symbol that the module exports; 0: none. Says nothing. */
 uint64_t elfmem_symbol(const struct target *t, const struct module *m, const char *name);
 void elfmem_ehframe(const struct target *t, struct module *m);
+/* Says so if a core's program is now another file than it was; exe: as the user named it, or NULL. */
+void buildid_check(const struct target *t, const char *exe);
 
 /* ---- corefile.c ---- */
 
@@ -96,7 +99,17 @@ struct regs {
 bool core_open(struct target *t, const char *file, const char *exe);
 void core_close(struct core *c);
 size_t core_read(struct core *c, uint64_t addr, void *buf, size_t n);
+size_t core_own(struct core *c, uint64_t addr, void *buf, size_t n);    /* without what is read from files */
 bool core_regs(const struct core *c, int tid, struct regs *regs);       /* says nothing */
+
+/* What the process died of; all 0 if the core does not say. */
+struct death {
+    int signal, tid;            /* tid: the kernel thread */
+    bool hasaddr;
+    uint64_t addr;              /* of the fault */
+};
+
+struct death core_death(const struct core *c);
 
 /* ---- snapshot.c: Gs, Ms and Ps as they are now ---- */
 
@@ -195,6 +208,7 @@ struct stack {
     uint64_t exact[MAXFRAMES / 64];     /* bit i: pc[i] is where it is, not behind a call */
     int n;
     bool cut;                   /* it went on, or could not be followed */
+    bool full;                  /* it went on, and was cut because it is that long */
 };
 
 bool unwind_open(struct target *t);
@@ -207,6 +221,7 @@ void unwind_stack(struct target *t, const struct regs *regs, uint64_t lo, const 
 /* The stack of a G, whatever it does; gp is read again where it has gone on. False if it has ended (gp->status
  * says so) or cannot be caught. One that has ended and was not joined has its start function only. Says nothing. */
 bool capture(struct target *t, struct gsnap *gp, struct stack *st);
+const char *capture_why(void);  /* why the last one that could not be caught could not */
 void capture_settle(void);      /* now and then, by who waits: lets go of threads that stopped late */
 
 /* ---- trace.c: stacks in words ---- */
@@ -228,6 +243,7 @@ struct group {
     size_t n, room;
     int64_t least, most, waited;        /* ns; waited is the sum */
     bool missed;                /* could not be caught: the stack is empty */
+    char why[64];               /* then */
 };
 
 struct groups {

@@ -31,8 +31,9 @@ static const struct option longopts[] = {
 static const struct {
     const char *name;
     int (*run)(struct options *, char **);
+    const char *usage;
 } commands[] = {
-    { "check", check },
+    { "check", check, check_usage },
 };
 
 /* These have options of their own. */
@@ -181,7 +182,7 @@ badusage(const char *command, char **argv, int c)
 
 /* Options up to the first operand; -1, or the status to exit with. */
 static int
-parse(struct options *opt, int argc, char **argv)
+parse(struct options *opt, int argc, char **argv, const char *help)
 {
     int c;
 
@@ -196,7 +197,7 @@ parse(struct options *opt, int argc, char **argv)
         case OPT_CHILDREN: ok = setchildren(opt, optarg); break;
         case OPT_REQUIRE: opt->require = true; break;
         case OPT_VERSION: return print("gossamer " GOSSAMER_VERSION "\n");
-        case OPT_HELP: return print(usage);
+        case OPT_HELP: return print(help);
         default: badoption(argv, c); ok = false; break;
         }
         if (!ok)
@@ -228,7 +229,7 @@ int
 main(int argc, char **argv)
 {
     struct options opt = { 0 };
-    int status = parse(&opt, argc, argv);
+    int status = parse(&opt, argc, argv, usage);
 
     if (status >= 0)
         return status;
@@ -239,7 +240,7 @@ main(int argc, char **argv)
             strcmp(argv[optind], commands[i].name) != 0)
             continue;
         optind++;
-        status = parse(&opt, argc, argv);
+        status = parse(&opt, argc, argv, commands[i].usage);
         if (status >= 0)
             return status;
         if (optind == argc) {

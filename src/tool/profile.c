@@ -123,10 +123,11 @@ lookcpu(struct target *t, const struct proptions *o, const struct msnap *mp, str
     group_add(group_of(gr, &st, state, false), 0, second / HZ);
 }
 
-static bool
+/* For how long it looked, in ns: less than it should have if the process ended. 0: never. */
+static int64_t
 watchcpu(struct target *t, const struct proptions *o, struct groups *gr)
 {
-    int64_t begin = clockns(CLOCK_MONOTONIC);
+    int64_t begin = clockns(CLOCK_MONOTONIC), took = o->seconds * second;
     struct snap s = { 0 };
     bool ok = true;
 
@@ -136,9 +137,15 @@ watchcpu(struct target *t, const struct proptions *o, struct groups *gr)
         ok = snap_counts(t, &s);
         for (size_t j = 0; ok && j < s.nms; j++)
             lookcpu(t, o, &s.ms[j], gr);
+        if (!ok)
+            took = i > 0 ? clockns(CLOCK_MONOTONIC) - begin : 0;
     }
     snap_free(&s);
-    return ok;
+    if (!ok && took > 0)
+        complain("%s: the profile is of the %.1f s until then", t->what, (double)took / 1e9);
+    else if (ok && gr->n == 0)
+        complain("%s: %s: nothing was seen to run", t->what, target_state(t->pid) == 'T' ? "is stopped" : "sleeps");
+    return took;
 }
 
 /* ---- growth ---- */
@@ -253,8 +260,9 @@ profile(struct target *t, const struct proptions *o)
     if (o->what == GROWTH)
         return growth(t, o);
     p.begin = clockns(CLOCK_REALTIME);
-    if (p.cpu ? watchcpu(t, o, &gr) : lookonce(t, o, &gr)) {
-        p.duration = p.cpu ? o->seconds * second : 0;
+    if (p.cpu)
+        p.duration = watchcpu(t, o, &gr);
+    if (p.cpu ? p.duration > 0 : lookonce(t, o, &gr)) {
         groups_sort(&gr);
         p.samples = xrealloc(NULL, gr.n, sizeof *p.samples);
         for (size_t i = 0; i < gr.n; i++) {
@@ -305,7 +313,7 @@ profilepid(const char *pid, const struct proptions *o)
 int
 profile_main(int argc, char **argv)
 {
-    struct proptions o = { .seconds = 10 };
+    struct proptions o = { 0 };
     int c;
 
     while ((c = getopt_long(argc, argv, ":o:r", longopts, NULL)) != -1)
@@ -331,5 +339,15 @@ profile_main(int argc, char **argv)
         complain("profile: --growth is a list of its own, without --svg and -o");
         return EXIT_OWN;
     }
+    if (o.what == WAITS && o.seconds != 0) {
+        complain("profile: --seconds is for --cpu and --growth; --wait looks once");
+        return EXIT_OWN;
+    }
+    if (o.svg && o.file != NULL && endswith(o.file, ".pb.gz")) {
+        complain("profile: --svg: '%s' is the name of a file for pprof", o.file);
+        return EXIT_OWN;
+    }
+    if (o.seconds == 0)
+        o.seconds = 10;
     return profilepid(argv[optind], &o);
 }

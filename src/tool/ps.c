@@ -259,6 +259,22 @@ setkey(struct psoptions *o, const char *name)
     return false;
 }
 
+/* Could any G be in that state? */
+static bool
+isstate(const struct target *t, const char *filter)
+{
+    static const char *const others[] = { "waiting", "runnable", "running", "syscall", "dead" };
+    bool known = false;
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        known |= strncasecmp(others[i], filter, strlen(filter)) == 0;
+    for (size_t i = 0; i < 32; i++)
+        known |= t->l.waits[i].name[0] != '\0' && strncasecmp(t->l.waits[i].name, filter, strlen(filter)) == 0;
+    if (!known)
+        complain("ps: --state: '%s' is no state (try gossamer ps --help)", filter);
+    return known;
+}
+
 static int
 ps(const char *pid, const struct psoptions *o)
 {
@@ -268,7 +284,9 @@ ps(const char *pid, const struct psoptions *o)
 
     if (!target_open(&t, pid))
         return EXIT_TARGET;
-    if (symbols_open(&t)) {
+    if (o->state != NULL && !isstate(&t, o->state))
+        status = EXIT_OWN;
+    else if (symbols_open(&t)) {
         if (snap_take(&t, &s)) {
             if (o->json)
                 json(&t, &s, o);

@@ -117,18 +117,43 @@ printgroup(const struct target *t, const struct snap *s, const struct group *g)
 
     heading(t, s, g);
     if (g->missed) {
-        printf("\tgoroutine could not be stopped; stack unavailable\n\n");
+        printf("\tgoroutine could not be stopped (%s); stack unavailable\n\n", g->why);
         return;
     }
     if (snap_ended(t, gp))
         printf("\tit has ended; there is no stack%s\n", gp->start != 0 ? ", it began at" : "");
     for (int i = 0; i < g->stack.n; i++)
         frame(stack_place(&g->stack, i));
-    if (g->stack.cut)
+    if (g->stack.full)
+        printf("...older frames elided: no more than %d are read...\n", MAXFRAMES);
+    else if (g->stack.cut)
         printf("...more frames that cannot be followed...\n");
     else if (g->stack.n == 0 && gp->start != 0 && !snap_ended(t, gp))
         frame(symbol_at(gp->start, false));     /* made, but not begun */
     putchar('\n');
+}
+
+/* As Go begins: what it died of, and in which G. */
+static void
+death(const struct target *t, const struct snap *s)
+{
+    struct death d = core_death(t->core);
+    const char *name = sigabbrev_np(d.signal), *what = sigdescr_np(d.signal);
+
+    if (d.signal == 0)
+        return;
+    if (name != NULL && what != NULL)
+        printf("SIG%s: %s", name, what);
+    else
+        printf("signal %d", d.signal);
+    if (d.hasaddr)
+        printf(", address 0x%lx", d.addr);
+    for (size_t i = 0; i < s->ngs; i++)
+        if (s->gs[i].m >= 0 && s->ms[s->gs[i].m].tid == d.tid) {
+            printf(", in goroutine %ld\n\n", s->gs[i].goid);
+            return;
+        }
+    printf(", in kernel thread %d, on no goroutine\n\n", d.tid);
 }
 
 static int
@@ -147,6 +172,8 @@ stacks(struct target *t, const struct stoptions *o)
             complain("%s: has no goroutines", t->what);
     } else {
         groups_sort(&gr);
+        if (t->core != NULL && o->how.goid == 0)
+            death(t, &s);
         for (size_t i = 0; i < gr.n; i++)
             printgroup(t, &s, &gr.list[i]);
         status = flushed();

@@ -37,26 +37,32 @@ target_read(const struct target *t, uint64_t addr, void *buf, size_t n)
     return target_readsome(t, addr, buf, n) == n;
 }
 
-/* A zombie has no memory any more. */
-bool
-target_alive(const struct target *t)
+char
+target_state(int pid)
 {
     char path[64], line[512];
     size_t n;
     FILE *f;
 
-    if (t->core != NULL)
-        return true;
-    snprintf(path, sizeof path, "/proc/%d/stat", t->pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
     if ((f = fopen(path, "re")) == NULL)
-        return false;
+        return 0;
     n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[n] = '\0';
     for (char *p = line + n; p > line; p--)
         if (*p == ')')
-            return strchr("ZXx", p[2]) == NULL || p[2] == '\0';
-    return false;
+            return p[1] != '\0' ? p[2] : '\0';
+    return 0;
+}
+
+/* A zombie has no memory any more. */
+bool
+target_alive(const struct target *t)
+{
+    char state = t->core == NULL ? target_state(t->pid) : 'R';
+
+    return state != 0 && state != 'Z' && state != 'X' && state != 'x';
 }
 
 bool
@@ -340,8 +346,12 @@ target_core(struct target *t, const char *file, const char *exe)
 {
     *t = (struct target){ 0 };
     snprintf(t->what, sizeof t->what, "%.100s", file);
-    if (core_open(t, file, exe) && (findmodules(t), readlayout(t)))
-        return true;
+    if (core_open(t, file, exe)) {
+        buildid_check(t, exe);
+        findmodules(t);
+        if (readlayout(t))
+            return true;
+    }
     target_close(t);
     return false;
 }

@@ -45,6 +45,7 @@ int notrunnable(const char *name, int err);
 
 /* check.c */
 int check(struct options *opt, char **argv);
+extern const char check_usage[];
 
 /* compare.c */
 int compare_main(int argc, char **argv);

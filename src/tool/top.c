@@ -46,7 +46,7 @@ static const char usage[] =
 "  -n, --count N     end after N looks\n"
 "      --sort KEY    cpu (the default), runs or wait\n"
 "\n"
-"Keys: c, r and w sort, space looks at once, q ends.\n";
+"Keys: c, r and w sort, space looks at once, q or Ctrl-C ends.\n";
 
 /* ---- differences ---- */
 

@@ -7,6 +7,7 @@
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* Bold: the first line, and the heading of the list. */
@@ -41,13 +42,26 @@ keys(struct toplook *l, int64_t delay)
 
     timeout((int)(delay / 1000000));
     c = getch();
-    if (c == 'q' || c == 'Q')
+    if (c == 'q' || c == 'Q' || c == 'C' - '@')
         return false;
     if (c == 'c' || c == 'r' || c == 'w')
         top_sort(l, (char)c);
     else if (c == 'L' - '@')
         clearok(curscr, TRUE);  /* draw all of it again */
     return true;
+}
+
+/* Ctrl-C is a key, too: by its signal ncurses would end us as if something had failed. */
+static void
+ctrlc(void)
+{
+    struct termios tio;
+
+    if (tcgetattr(STDIN_FILENO, &tio) != 0)
+        return;
+    tio.c_cc[VINTR] = _POSIX_VDISABLE;
+    tcsetattr(STDIN_FILENO, TCSANOW, &tio);
+    def_prog_mode();
 }
 
 static SCREEN *screen;
@@ -77,6 +91,7 @@ topscreen(struct toplook *l, int64_t delay)
     }
     beforecomplaint = leave;    /* or the line would be lost with the screen */
     cbreak();
+    ctrlc();
     noecho();
     curs_set(0);
     do {

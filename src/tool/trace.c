@@ -48,7 +48,7 @@ stack_trim(struct target *t, struct stack *st)
     /* stripped, and not a function that the program could call: a hook's tail call */
     if (lo + 1 < hi && ours(t, st, lo) && !stack_place(st, lo)->known)
         lo++;
-    *st = (struct stack){ .cut = whole.cut };
+    *st = (struct stack){ .cut = whole.cut, .full = whole.full };
     for (int i = lo; i < hi; i++) {
         st->pc[st->n] = whole.pc[i];
         st->exact[st->n / 64] |= (uint64_t)isexact(&whole, i) << st->n % 64;

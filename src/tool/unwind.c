@@ -216,8 +216,10 @@ unwind_stack(struct target *t, const struct regs *regs, uint64_t lo, const void 
 
         if (unw_get_reg(&cursor, UNW_REG_IP, &ip) < 0 || ip == 0)
             return;
-        if (st->n == MAXFRAMES)
+        if (st->n == MAXFRAMES) {
+            st->full = true;
             break;
+        }
         if (unw_is_signal_frame(&cursor) > 0)
             exact = true;
         if (exact)

@@ -555,16 +555,6 @@ io_accept(int listener, struct sockaddr *sa, socklen_t *len, int flags)
     return fd;
 }
 
-/* There is no connect that does not wait but by O_NONBLOCK, so it waits in the kernel. */
-long
-io_connect(int fd, const struct sockaddr *sa, socklen_t len)
-{
-    long r = io_syscall(0, SYS_connect, fd, A(sa), len, 0, 0, 0);
-
-    pdforget(fd);
-    return r;
-}
-
 void
 io_closing(int fd)
 {
