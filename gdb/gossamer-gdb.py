@@ -40,7 +40,9 @@ def read(addr, fmt):
 
 
 def text(data):
-    return data.split(b"\0")[0].decode(errors="replace")
+    """As it can be printed: a terminal might obey what is in a name."""
+    name = data.split(b"\0")[0].decode(errors="backslashreplace")
+    return "".join(c if c.isprintable() else "\\x%02x" % ord(c) for c in name)
 
 
 class Layout:
@@ -227,7 +229,11 @@ def within(g, command):
         if older is None:
             raise gdb.GdbError("goroutine %d: its context cannot be followed" % g.goid)
         older.select()
-        out = gdb.execute(translate(command, hidden), to_string=True)
+        command = translate(command, hidden)
+        silently = re.sub(r"\A(f|frame)(?= +(?!apply))", "select-frame", re.sub(r"\A(up|down)(?= |$)", r"\1-silently", command))
+        out = gdb.execute(silently, to_string=True)
+        if silently != command:                         # what these print cannot be had as a string
+            out = gdb.execute("frame", to_string=True)
     finally:
         unwinder.regs = None
         gdb.invalidate_cached_frames()

@@ -319,6 +319,9 @@ oneg(struct dump *d, struct g *gp, const ucontext_t *uc, int64_t now)
         PUT(d, ", thread %d", (int)load_rlx(&mp->tid));
     PUT(d, "%s]:", gp->lockedm != NULL ? ", locked to thread" : "");
     memcpy(name, gp->name, sizeof gp->name);
+    for (char *p = name; *p != '\0'; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            *p = '?';           /* a terminal might obey it */
     PUT(d, name[0] != '\0' ? " %s\n" : "\n", name);
     if (uc != NULL && gp == curg)
         frames(d, gp, (uintptr_t)uc->uc_mcontext.gregs[REG_RIP], (uintptr_t)uc->uc_mcontext.gregs[REG_RSP]);

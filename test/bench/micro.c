@@ -217,12 +217,12 @@ ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By how much a sleep of 1 ms lasts too long beside four threads that compute: the median, us. */
+/* By how much a sleep of 1 ms lasts too long beside four threads that compute: what the share q of them stays below, us. */
 static double
-late(void)
+lateness(double q)
 {
 	struct timespec ms = { 0, 1000000 };
-	double *over = malloc((size_t)count * sizeof *over), median, t0;
+	double *over = malloc((size_t)count * sizeof *over), result, t0;
 	pthread_t t[4];
 	long i;
 
@@ -239,9 +239,21 @@ late(void)
 	for (i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 	qsort(over, (size_t)count, sizeof *over, ascending);
-	median = over[count / 2];
+	result = over[(long)((double)count * q)];
 	free(over);
-	return median;
+	return result;
+}
+
+static double
+late(void)
+{
+	return lateness(.5);
+}
+
+static double
+latest(void)
+{
+	return lateness(.99);
 }
 
 static void *
@@ -470,6 +482,7 @@ static const struct mode {
 	{ "yieldmask", yieldmask, 200000 },
 	{ "sigmask", blockall, 200000 },
 	{ "late", late, 1000 },
+	{ "latest", latest, 1000 },
 	{ "cond", condpp, 100000 },
 	{ "mutex", mutex, 20000000 },
 	{ "contend", contend, 500000 },

@@ -98,6 +98,16 @@ def test_compare_differs():
     check(r.returncode == 1 and "verdict: differs (status 0 natively, status 3 on Gs)\n" in r.stdout, "%s" % r)
     r = tool("compare", "-n", "1", "sh", "-c", "exit 3")
     check(r.returncode == 0 and "differs" not in r.stdout, "%s" % r)
+    both = "gossamer: compare: the command fails both ways (status 3): what is compared may be its beginning only\n"
+    check(r.stderr == both, r.stderr)
+    r = tool("compare", "-n", "1", "--json", "sh", "-c", "exit 3")
+    j = json.loads(r.stdout)
+    check(r.stderr == both and j["native"]["status"] == j["gossamer"]["status"] == 3, "%s" % r)
+    r = tool("compare", "-n", "1", "--json", "sh", "-c", 'case $LD_PRELOAD in *libgossamer.so*) kill -9 $$;; esac')
+    j = json.loads(r.stdout)
+    check(r.returncode == 1 and r.stderr == "" and j["verdict"] == "differs" and
+          j["reason"] == "status 0 natively, signal 9 on Gs" and (j["gossamer"]["status"], j["gossamer"]["signal"]) == (137, 9),
+          "%s" % r)
 
 
 def test_compare_refuses():

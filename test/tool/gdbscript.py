@@ -73,6 +73,53 @@ def test_live(live):
     live.settle()               # and it goes on
 
 
+def test_numbers(live):
+    """The frames are counted from the goroutine's newest, also if functions are inlined into the thread's."""
+    live.settle()
+    target = ["-p", str(live.pid)]
+    ids = check_list(gdb(target, "info goroutines"))
+    g = "goroutine %s " % ids["cond_waiter"]
+    all_ = gdb(target, g + "bt")
+    frames = dict(re.findall(r"^#(\d+) +(.*)$", all_, re.M))
+    where = next(n for n, text in frames.items() if "cond_waiter (" in text)
+    check(sorted(map(int, frames)) == list(range(len(frames))), all_)
+    check([n for n, _ in re.findall(r"^#(\d+) +(.*)$", gdb(target, g + "bt 3"), re.M)] == ["0", "1", "2"], "bt 3")
+    check(re.findall(r"^#(\d+) +(.*)$", gdb(target, g + "bt 1"), re.M) == [("0", frames["0"])], "bt 1")
+    for command in ("frame function cond_waiter", "up " + where, "frame " + where, "f " + where, "frame level " + where):
+        text = gdb(target, g + command)
+        check(re.search(r"^#%s .*\bcond_waiter \(" % where, text, re.M) and len(re.findall("^#", text, re.M)) == 1,
+              command + ": " + text)
+    text = gdb(target, g + "nonsense")
+    check(text.count("nonsense") == 1 and "Python" not in text, text)
+    check("you cannot go down" in gdb(target, g + "down"), "down")
+
+
+def test_inline():
+    """The selected thread stands in a function that was inlined."""
+    with Program("inlined") as p:
+        target = ["-p", str(p.pid)]
+        text = gdb(target, "info goroutines")
+        ids = {m.group(2): m.group(1) for m in re.finditer(r"^[* ] +(\d+)  .{20} .{15} (\S+)", text, re.M)}
+        n = next((x for x in re.findall(r"^[* ] (\d+) ", gdb(target, "info threads"), re.M)
+                  if "inner" in gdb(target, "thread " + x, "bt 1")), None)
+        check(n is not None, "no thread in inner: " + text)
+        inline = gdb(target, "thread " + n, "bt 3")
+        check(re.search(r"^#0 .*\binner .*\n(.*\n)*#1 .*\bouter ", inline, re.M), "not inlined: " + inline)
+        text = gdb(target, "thread " + n, "echo now\\n", "goroutine %s bt" % ids["sleeps"]).split("now\n")[1]
+        check(re.match(r"#0 ", text) and "sleeps (" in text and "inner" not in text and "outer" not in text, text)
+        text = gdb(target, "thread " + n, "echo now\\n", "goroutine %s bt 1" % ids["sleeps"]).split("now\n")[1]
+        check(re.match(r"#0 ", text) and text.count("#") == 1 and "inner" not in text and "outer" not in text, text)
+
+
+def test_ended():
+    with Program("odd") as p:
+        target = ["-p", str(p.pid)]
+        text = gdb(target, "info goroutines", "goroutine 2 bt")
+        check(re.search(r"^ +2  ended, not joined .* quick ", text, re.M), text)
+        check("goroutine 2 has ended; there is no stack" in text.splitlines(), text)
+        check("\x1b" not in text and "\\x1b[31mred" in text, text)
+
+
 def test_refuses(live):
     target = ["-p", str(live.pid)]
     for command, want in (("goroutine 999999", "no goroutine 999999"), ("goroutine", "usage: goroutine ID|all [COMMAND]"),
@@ -117,4 +164,4 @@ if __name__ == "__main__":
     if shutil.which("gdb") is None or "3" not in gdb([], "python print(1 + 2)", script=False):
         print("no gdb with Python")
         sys.exit(77)
-    sys.exit(tooltest.run(globals()))
+    sys.exit(tooltest.run(globals(), "odd", "inlined"))

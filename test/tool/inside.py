@@ -166,6 +166,17 @@ def test_deadlock_cycle():
         t.alive()
 
 
+def test_deadlock_ended():
+    """Those that have ended cannot wake anybody, whether they are joined or not."""
+    with Talker("stuck", "ended", GOSSAMER_DEADLOCK="1") as t:
+        text = t.until(DEADLOCK + ".*goroutine 1 \\[.*?\n\n")
+        check("each of these waits for the next:\n" in text, text)
+        gs = paragraphs(text)
+        check(len(gs) == 4 and gs[1][0] == gs[4][0] == "ended, not joined", "%s" % gs)
+        check(gs[1][2] == gs[4][2].split("started")[0] == "\tit has ended; there is no stack\n", "%s" % gs)
+        t.alive()
+
+
 def test_deadlock_join():
     with Talker("stuck", "join", GOSSAMER_DEADLOCK="1") as t:
         text = t.until(DEADLOCK + ".*goroutine 1 \\[.*?\n\n")

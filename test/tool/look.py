@@ -50,6 +50,18 @@ def check_stacks(text, running=True):
     check("main(...)" in text and "states.c:%d " % where["main"] in text, "main is not where it should be")
 
 
+def after_death(text, want):
+    """The rest of what is printed of a core."""
+    head, rest = text.split("\n\n", 1)
+    check(re.fullmatch(want, head), head)
+    return rest
+
+
+def build_id(program):
+    r = subprocess.run(["readelf", "-n", program], stdout=subprocess.PIPE, text=True, check=True)
+    return "Build ID" in r.stdout
+
+
 # ---- the tests ----
 
 def test_ps(live):
@@ -75,7 +87,9 @@ def test_ps_text(live):
     check(re.match(r"%d \(states\), up .*: GOMAXPROCS=2, \d+ Ms \(\d+ idle\), 101 Gs: 1 running, 0 runnable, "
                    r"1 syscall, 99 waiting; " % live.pid, head), head)
     check(re.match(r"switches \d+, steals \d+, ", counters) and ps.startswith("P0 ") and empty == "", counters)
-    check(columns.split()[:4] == ["GOID", "STATE", "FOR", "M"], columns)
+    check(columns.split()[:6] == ["GOID", "STATE", "FOR", "M", "LWP", "P"], columns)
+    lwps = [m.group(1) for m in [re.search(r"\bM\d+ +(\d+) ", line) for line in gs] if m]
+    check(lwps and set(lwps) <= set(os.listdir("/proc/%d/task" % live.pid)), "%s" % lwps)
     check(len(gs) == 101 and gs[-1] == "... and 1 more; -a shows all", "%d lines" % len(gs))
     check(len(good("ps", "-a", live.pid).splitlines()) == 5 + GS, "-a")
 
@@ -86,7 +100,10 @@ def test_ps_filter_sort(live):
     check(len(body("--state", "IO wait")) == 19, "IO wait")     # main, too
     check(len(body("--state", "waiting", "-a")) == GS - 2, "waiting")
     check(len(body("--state", "SYNC.MUTEX")) == 20, "case")
-    check(len(body("--state", "nothing")) == 0, "nothing")
+    check(len(body("--state", "dead")) == 0, "dead")
+    r = tool("ps", "--state", "nothing", live.pid)
+    check(r.returncode == 125 and r.stdout == "" and
+          r.stderr == "gossamer: ps: --state: 'nothing' is no state (try gossamer ps --help)\n", "%s" % r)
     names = [line.split() for line in body("-a", "--sort", "start")]
     check(names[0][-1] == "listening", "start: %s" % names[0])
     j = json.loads(good("ps", "--json", "--sort", "wait", live.pid))
@@ -146,14 +163,19 @@ def test_core():
     cores = os.listdir(where)
     check(len(cores) == 1, "no core")
     core = os.path.join(where, cores[0])
-    check_stacks(good("stacks", "--core", core))
+    check_stacks(after_death(good("stacks", "--core", core), r"SIGABRT: Aborted, in (goroutine \d+|kernel thread \d+.*)"))
     moved = os.path.join(where, "moved")
     os.rename(os.path.join(tooltest.tmp, "states"), moved)
     try:
-        check_stacks(good("stacks", "--core", core, moved))
+        check_stacks(after_death(good("stacks", "--core", core, moved), "SIGABRT: .*"))
     finally:
         os.rename(moved, os.path.join(tooltest.tmp, "states"))
     refused(r".*: No such file or directory", "stacks", "--core", core, "/nonexistent")
+    other = os.path.join(tooltest.tmp, "busy")
+    err = tool("stacks", "--core", core, other).stderr
+    want = ": is not the program that died (another build id): names and lines are wrong\n"
+    if build_id(other):
+        check(err == "gossamer: " + other + want, err)
     with open(core, "r+b") as f:
         f.truncate(100000)
     refused(r".*core.*", "stacks", "--core", core)
@@ -174,7 +196,8 @@ def test_many():
             used = sum(os.times()[2:4]) - sum(cpu[2:4])
             print("   100,000 Gs: %s took %.1f s, %.1f s of CPU" % (command, time.monotonic() - begin, used))
             check(("%d Gs:" % (GS + 100000)) in text if command == "ps" else
-                  re.search(r"^1000\d\d goroutines \[sync\.Cond\.Wait\]", text, re.M), "not all: " + text[:300])
+                  re.search(r"^1000\d\d goroutines \[sync\.Cond\.Wait, 0x[0-9a-f]+\]", text, re.M),
+                  "not all: " + text[:300])
 
 
 def test_under_change():
@@ -211,6 +234,7 @@ def test_refuses(live):
     check(tool("stacks", "-g", "x", live.pid).returncode == 125, "-g x")
     check(tool("-p", "2", "ps", live.pid).returncode == 125, "-p 2 ps")
     check(good("--", "echo", "ps").strip() == "ps", "a program")
+    check(good("check", "--help").startswith("usage: gossamer [options] check PROGRAM\n"), "check --help")
 
 
 def test_passive():

@@ -1,8 +1,11 @@
 /*
  * Threads that are seldom met, for the tests of the commands that look into a process: some that have ended and were
  * not joined, one asleep in a system call that nobody announced, names that a terminal would obey, waiters for one
- * mutex, and a deep recursion. Prints "ready" and ends when its standard input does; with an argument, main ends
- * by pthread_exit before. "odd segv" dies of a fault in a thread.
+ * mutex, a deep recursion, and one that never sleeps for long. Prints "ready" and ends when its standard input does.
+ *
+ * odd exit            main ends by pthread_exit before
+ * odd segv            it dies of a fault in a thread
+ * odd NUMBER          so many more wait for the mutex
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
@@ -52,15 +55,14 @@ named(void *arg)
 	return arg;
 }
 
-static __attribute__((noinline)) void
+static __attribute__((noinline)) int
 deep(volatile int *n)
 {
 	if (--*n > 0)
-		deep(n);
-	else
-		for (;;)
-			pause();
-	++*n;
+		return deep(n) + 1;
+	while (*n < DEEP)
+		pause();
+	return 0;
 }
 
 static void *
@@ -68,11 +70,9 @@ deepest(void *arg)
 {
 	volatile int n = DEEP;
 
-	deep(&n);
-	return arg;
+	return deep(&n) > 0 ? arg : NULL;
 }
 
-/* Never for long, so that the time that is left is never long either. */
 static void *
 napper(void *arg)
 {
@@ -116,7 +116,7 @@ main(int argc, char **argv)
 	pthread_mutex_lock(&held);
 	for (int i = 0; i < ENDED; i++)
 		start(quick, NULL);
-	for (int i = 0; i < LOCKERS; i++)
+	for (int i = 0; i < LOCKERS + (argc > 1 ? atoi(argv[1]) : 0); i++)
 		start(locker, NULL);
 	start(unannounced, NULL);
 	start(named, "\033[31mred");
@@ -125,11 +125,13 @@ main(int argc, char **argv)
 	start(deepest, NULL);
 	start(napper, NULL);
 	usleep(100000);
-	if (argc > 1 && strcmp(argv[1], "segv") == 0)
-		start(faults, NULL);
 	puts("ready");
 	fflush(stdout);
-	if (argc > 1) {
+	if (argc > 1 && strcmp(argv[1], "segv") == 0) {
+		start(faults, NULL);
+		sleep(3600);
+	}
+	if (argc > 1 && strcmp(argv[1], "exit") == 0) {
 		start(waits, NULL);
 		pthread_exit(NULL);
 	}

@@ -3,6 +3,7 @@
  * that comes. Prints "ready" before it begins to wait, and "over" at the end of those which have one.
  *
  * stuck ab|join|lost          deadlocks: two mutexes; a joiner that holds a mutex; a condition variable
+ * stuck ended                 two mutexes, beside a thread that has ended, and main, which has, too
  * stuck timer|pipe|handler|child|foreign   correct programs, for 1 second or until they are told
  */
 #define _GNU_SOURCE 1
@@ -54,6 +55,12 @@ waits(void *arg)
 	pthread_mutex_lock(&b);
 	for (;;)
 		pthread_cond_wait(&never, &b);
+	return arg;
+}
+
+static void *
+ends(void *arg)
+{
 	return arg;
 }
 
@@ -135,10 +142,10 @@ main(int argc, char **argv)
 	} kinds[] = {
 		{ "ab", { lock_ab, lock_ba } }, { "lost", { waits, waits } }, { "timer", { timed, timed } },
 		{ "pipe", { reads, reads } }, { "handler", { posted, posted } }, { "child", { waitschild, waitschild } },
-		{ "foreign", { posted, NULL } }, { "join", { wants_a, NULL } },
+		{ "foreign", { posted, NULL } }, { "join", { wants_a, NULL } }, { "ended", { lock_ab, lock_ba } },
 	};
 	const char *what = argc > 1 ? argv[1] : "";
-	pthread_t th[2];
+	pthread_t th[2], unjoined;
 	int n = 0;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
@@ -158,7 +165,11 @@ main(int argc, char **argv)
 		return 2;
 	if (strcmp(what, "foreign") == 0)
 		foreign();
+	if (strcmp(what, "ended") == 0)
+		pthread_create(&unjoined, NULL, ends, NULL);
 	puts("ready");
+	if (strcmp(what, "ended") == 0)
+		pthread_exit(NULL);
 	while (n > 0)
 		pthread_join(th[--n], NULL);
 	puts("over");

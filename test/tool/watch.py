@@ -242,6 +242,13 @@ def test_top_screen(live):
     check(t.status() == 0, "status")
 
 
+def test_top_screen_interrupted(live):
+    t = Terminal(live.pid, "-d", "0.2")
+    t.until("GOMAXPROCS=2")
+    t.key("\x03")
+    check(t.status() == 0, "status")
+
+
 def test_top_screen_ended():
     with Program("states") as p:
         t = Terminal(p.pid, "-d", "0.2")
@@ -268,8 +275,7 @@ def test_refuses(live):
 
 
 def test_dies_meanwhile():
-    for args in (["profile", "--cpu", "--seconds", "60"], ["profile", "--growth", "--seconds", "2"],
-                 ["top", "-b", "-d", "0.2"]):
+    for args in (["profile", "--growth", "--seconds", "2"], ["top", "-b", "-d", "0.2"]):
         with Program("states") as p:
             looking = subprocess.Popen([GOSSAMER, *args, str(p.pid)], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
@@ -278,6 +284,20 @@ def test_dies_meanwhile():
             err = looking.communicate(timeout=LIMIT)[1]
             check(looking.returncode == 1 and err == "gossamer: %d (states): has ended meanwhile\n" % p.pid,
                   "%s: %d %r" % (args, looking.returncode, err))
+
+
+def test_cpu_ends():
+    """What was seen until the process ended is written."""
+    with Program("states") as p:
+        p.settle()
+        looking = subprocess.Popen([GOSSAMER, "profile", "--cpu", "--seconds", "60", str(p.pid)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        time.sleep(2)
+        os.kill(p.pid, signal.SIGKILL)
+        out, err = looking.communicate(timeout=LIMIT)
+        check(looking.returncode == 0 and folded(out).get("spinner", 0) > 5, "%d %r" % (looking.returncode, out))
+        check(re.fullmatch(r"gossamer: %d \(states\): has ended meanwhile\n"
+                           r"gossamer: %d \(states\): the profile is of the \d+\.\d s until then\n" % (p.pid, p.pid), err), err)
 
 
 def test_under_change():
