@@ -230,7 +230,8 @@ def within(g, command):
             raise gdb.GdbError("goroutine %d: its context cannot be followed" % g.goid)
         older.select()
         command = translate(command, hidden)
-        silently = re.sub(r"\A(f|frame)(?= +(?!apply))", "select-frame", re.sub(r"\A(up|down)(?= |$)", r"\1-silently", command))
+        silently = re.sub(r"\A(up|down)(?= |$)", r"\1-silently", command)
+        silently = re.sub(r"\A(f|frame)(?= +(?!apply\b| ))", "select-frame", silently)
         out = gdb.execute(silently, to_string=True)
         if silently != command:                         # what these print cannot be had as a string
             out = gdb.execute("frame", to_string=True)

@@ -348,10 +348,14 @@ mexit(struct m *mp)
     if (mp == &m0)
         for (;;)
             msleep(mp);
-    /* From here it looks like a foreign thread: no handler may run on it. libc's signals have to. */
+    /* What was put off comes now, and goes to somebody else. From there it looks like a foreign thread: no handler may run
+     * on it. libc's signals have to. */
+    mp->blocked = true;
+    idlestate(mp);
     mask = ~(UINT64_C(3) << 31);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&mask), 0, 8);
     curm = NULL;
+    mp->blocked = false;
     mp->count.msended++;
     store_rlx(&mp->tid, 0);
     lock(&sched.lock);

@@ -158,11 +158,22 @@ onurg(int sig, siginfo_t *info, void *ucontext)
 {
     struct g *gp = curg;
     int saved = errno;
-    bool ours = info->si_code == SI_TKILL && info->si_pid == (pid_t)sys3(SYS_getpid, 0, 0, 0) && active;
+    bool bare = info->si_code == SI_USER && info->si_pid == 0;  /* RLIMIT_SIGPENDING: it comes without its siginfo */
+    bool ours = (bare || (info->si_code == SI_TKILL && info->si_pid == (pid_t)sys3(SYS_getpid, 0, 0, 0))) && active;
     struct m *mp = gp != NULL ? gp->m : curm;
 
-    /* Sent to a thread by this process: sysmon, if it says so. */
-    if (!ours || mp == NULL || !atomic_exchange(&mp->preempting, false)) {
+    /* The program's, from signal_self: a poke of ours that came at the same time is the same pending signal. */
+    if (gp != NULL && mp != NULL && gp->sigsent && ((siginfo_t *)(void *)gp->sent)->si_signo == SIGURG) {
+        if (atomic_exchange(&mp->preempting, false))
+            gp->sigwork = true;
+        memcpy(info, gp->sent, sizeof gp->sent);
+        ours = false;
+    }
+
+    /* Any other that this process sent to one of its threads is a poke: tgkill and syscall are hooks. */
+    if (ours && mp != NULL) {
+        atomic_store(&mp->preempting, false);
+    } else {
         if (preemptother != NULL) {
             uint64_t mask;
 
@@ -175,7 +186,8 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         return;
     }
     if (gp == NULL) {
-        if (load_rlx(&masksused)) {
+        /* Not on an M that is awake: it may just have set the mask of the G that it goes on with. */
+        if (load_rlx(&masksused) && (mp == &sigm || *(volatile bool *)&mp->blocked)) {
             uint64_t mask = maskpoked(mp);
 
             memcpy(&((ucontext_t *)ucontext)->uc_sigmask, &mask, sizeof mask);
@@ -217,8 +229,10 @@ preemptone(struct p *pp)
 void
 pokem(struct m *mp)
 {
-    /* At most one is on its way: a second would find the flag cleared and pass for the program's. The handler
-     * clears it before it looks for whatever we have set. */
+    /* One on its way is enough: the handler clears the flag before it looks for whatever we have set. Before active is set
+     * nobody would clear it: sysmon is there first. */
+    if (!*(volatile int *)&active)
+        return;
     if (atomic_exchange(&mp->preempting, true))
         return;
     if (sys3(SYS_tgkill, sys3(SYS_getpid, 0, 0, 0), load_rlx(&mp->tid), SIGURG) < 0)

@@ -111,7 +111,8 @@ snap_g(const struct target *t, uint64_t addr, struct gsnap *gp, uint64_t *next)
 
         if (!target_read(t, addr, b, t->l.g.size))
             return false;
-        *gp = (struct gsnap){ .addr = addr, .m = -1, .p = -1, .at = target_clock(t) };         /* after the read: so no sleep lasts too long */
+        /* the time is taken after the read: no sleep has more left than it was for */
+        *gp = (struct gsnap){ .addr = addr, .m = -1, .p = -1, .at = target_clock(t) };
         decode(t, b, gp);
         *next = get64(b + t->l.g.alllink);
         if (gp->status != GOSSAMER_WAITING)

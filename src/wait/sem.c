@@ -32,7 +32,7 @@ sharedpark(_Atomic uint32_t *value, int64_t when)
 {
     struct timespec ts = { when / 1000000000, when % 1000000000 };
 
-    return (int)io_syscall(Blocks, SYS_futex, A(value), FUTEX_WAIT_BITSET, 0, when != 0 ? A(&ts) : 0, 0,
+    return (int)io_syscall(when != 0 ? Blocks | Timed : Blocks, SYS_futex, A(value), FUTEX_WAIT_BITSET, 0, when != 0 ? A(&ts) : 0, 0,
                            FUTEX_BITSET_MATCH_ANY);
 }
 
@@ -57,7 +57,7 @@ sema_wait(sem_t *s, int64_t when, bool shared)
                                                       memory_order_relaxed))
                 return 0;
         r = shared ? sharedpark(value, when) : park(value, 0, when, 1, WaitSem);
-        if (r == -ETIMEDOUT || (r == -EINTR && !signal_restarts(getg(), false))) {
+        if (r == -ETIMEDOUT || (r == -EINTR && (getg() == NULL || !signal_restarts(getg(), when != 0)))) {
             atomic_fetch_sub(data, WAITER);
             return r;
         }

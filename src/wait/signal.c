@@ -180,6 +180,8 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     signal_unblocked(gp);
     if (gp->sigwork)
         signal_next(gp);
+    if (gp->insys && cancelnow(gp))
+        pokem(gp->m);           /* a SIGURG that told of it in here could do nothing: once more, when this frame is gone */
     if ((gp->masked = masked)) {
         gp->sigwork = true;     /* for sys6_unless, if the call has not begun */
         breakcall(uc);

@@ -117,7 +117,9 @@ signal_self(struct g *gp, const siginfo_t *info)
 bool
 signal_issent(struct g *gp, const siginfo_t *info)
 {
-    if (!gp->sigsent || memcmp(gp->sent, info, sizeof gp->sent) != 0)
+    bool bare = info->si_code == SI_USER && info->si_pid == 0;      /* RLIMIT_SIGPENDING: without its siginfo */
+
+    if (!gp->sigsent || (memcmp(gp->sent, info, sizeof gp->sent) != 0 && (!bare || (int)gp->sent[0] != info->si_signo)))
         return false;
     gp->sigsent = false;
     return true;

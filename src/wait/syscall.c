@@ -14,7 +14,7 @@ goeson(struct g *gp, unsigned how, long r, long nr)
         return false;           /* the latter looks at its queue first */
     if (!gp->sigran)
         return true;
-    if (gp->sigintr)
+    if (gp->sigintr || (how & Timed))
         return false;
     switch (nr) {
     case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_epoll_pwait2: case SYS_ppoll: case SYS_pselect6:

@@ -216,8 +216,8 @@ void io_packets(void);          /* O_DIRECT was set on something: a pipe may be 
 void io_timeouts(void);         /* SO_RCVTIMEO or SO_SNDTIMEO was used */
 void io_closing(int fd);        /* wakes what waits for it; before the kernel closes it */
 /* A call of kind syscall: between entersyscall and exitsyscall. Blocks: it surely will; NoPoint: it is no
- * cancellation point, and goes on if the thread is cancelled. */
-enum { Blocks = 1, NoPoint = 2 };
+ * cancellation point, and goes on if the thread is cancelled; Timed: a handler ends it, whatever SA_RESTART says. */
+enum { Blocks = 1, NoPoint = 2, Timed = 4 };
 void io_entercall(struct g *gp);        /* entersyscall for a call that is not made by io_syscall */
 long io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f);
 

@@ -5,7 +5,7 @@
  * helpidle, retake and the deep sleep. Run queues, spinning and the way to sleep are the business of wakeup.pml:
  * here all runnable Gs are in one set, and looking, queueing and waking are one step each.
  *
- * G 1 readies G 2, sleeps, and reads from an fd; G 2 sleeps, and makes a system call in which it may lose its P: each
+ * G 1 readies G 2, and sleeps or waits for an fd; G 2 sleeps, and makes a system call in which it may lose its P: each
  * at most once, in any order or not at all, for a G may also compute for ever, stay in the kernel, or end.
  * `now` moves on at any time, or stands still for good. Whenever nothing has to happen any more (`rest`), nothing
  * that is due, ready or runnable may be left over while a P is idle. A time of 0 means none, as in the code.
@@ -19,8 +19,8 @@
  * polluntil finds 0, and calls it back; without, the second look sees that M's timer.
  *
  * safe: -DHORIZON=2
- * safe: -DHORIZON=1 -DFINE -DSLEEPERS=1
- * safe: -DHORIZON=1 -DFINE -DSLEEPERS=2
+ * safe: -DHORIZON=2 -DWAITS=2
+ * safe: -DHORIZON=1 -DFINE
  * safe: -DHORIZON=1 -DNM=4
  * broken: NOBREAK (forgotten): an M that goes idle with an earlier timer does not call the poller back
  * broken: NEITHER (forgotten): both ONELOOK and STALEUNTIL
@@ -37,8 +37,8 @@
 #ifndef NM
 #define NM 3                    /* or 4 */
 #endif
-#ifndef SLEEPERS
-#define SLEEPERS 3              /* 1: G 1, 2: G 2, 3: both */
+#ifndef WAITS
+#define WAITS 1                 /* 1: G 1 sleeps or reads, 2: one after the other */
 #endif
 #ifdef NEITHER
 #define ONELOOK
@@ -64,7 +64,8 @@ unsigned gs1 : 3, gs2 : 3 = Waiting;
 unsigned when1 : 3, when2 : 3;  /* a sleeping G's timer */
 bit heap1, heap2;               /* the P in whose heap it is */
 unsigned now : 3;
-bit sleeps1 = SLEEPERS & 1, sleeps2 = SLEEPERS >> 1, calls = 1;         /* what they have not done yet */
+bit sleeps1 = 1, reads = 1;     /* what G 1 has not done yet, and G 2 */
+bit sleeps2 = 1, calls = 1;
 
 /* sched */
 unsigned runq : 3;              /* set of Gs: all run queues */
@@ -77,10 +78,9 @@ unsigned midle : 4;             /* set of Ms; alike, so the first of them starts
 unsigned syscall : 2;           /* Ps that are Psyscall */
 unsigned moving : 3 = NM;       /* so many are between two steps which they will take, for `rest` */
 
-/* the kernel's epoll, and the fd */
+/* the kernel's epoll */
 bit used;                       /* some fd is registered */
 bit edge;                       /* epoll_wait will report the fd */
-bit readable;
 bit breakfd, breaking;
 
 inline pidleget(out)            /* sched.lock held, also below */
@@ -325,8 +325,8 @@ running:                        /* or it computes for ever */
     :: atomic { g == 1 && gs2 == Waiting -> gs2 = Runnable; runq = runq | B(2); goto running }  /* ready guesses */
     :: atomic { g == 1 && sleeps1 && now < HORIZON -> when1 = now + 1; goto sleep }
     :: atomic { g == 1 && sleeps1 && now + 1 < HORIZON -> when1 = now + 2; goto sleep }
-    :: atomic { g == 1 && !readable -> used = 1; gs1 = OnFd; goto parked }
-    :: atomic { g == 1 -> readable = 0; sleeps1 = 0; gs1 = Ended; goto parked }
+    :: atomic { g == 1 && reads -> reads = 0; sleeps1 = sleeps1 && WAITS > 1; used = 1; gs1 = OnFd; goto parked }
+    :: atomic { g == 1 -> reads = 0; sleeps1 = 0; gs1 = Ended; goto parked }
     :: atomic { g == 2 && sleeps2 && now < HORIZON -> when2 = now + 1; goto sleep }
     :: atomic { g == 2 && sleeps2 && now + 1 < HORIZON -> when2 = now + 2; goto sleep }
     :: atomic { g == 2 -> sleeps2 = 0; calls = 0; gs2 = Ended; goto parked }
@@ -343,7 +343,7 @@ running:                        /* or it computes for ever */
         fi;
 sleep:
         if
-        :: g == 1 -> sleeps1 = 0; heap1 = p; gs1 = Sleeping
+        :: g == 1 -> sleeps1 = 0; reads = reads && WAITS > 1; heap1 = p; gs1 = Sleeping
         :: else -> sleeps2 = 0; heap2 = p; gs2 = Sleeping
         fi;
 parked:
@@ -451,7 +451,7 @@ done:
 #define rest (!moving && !newp && !syscall && \
               (lastpoll || !edge && !breakfd && !(polluntil && polluntil <= now)) && \
               (sysmonwait || npidle < NP && !helped && !(edge && lastpoll)))
-#define forgotten (npidle && (gs1 == Runnable || gs1 == Sleeping && when1 <= now || gs1 == OnFd && readable || \
+#define forgotten (npidle && (gs1 == Runnable || gs1 == Sleeping && when1 <= now || gs1 == OnFd && edge || \
                               gs2 == Runnable || gs2 == Sleeping && when2 <= now))
 
 init
@@ -473,7 +473,7 @@ init
 end:
     do
     :: now < HORIZON -> now++
-    :: atomic { !readable && gs1 != Ended -> readable = 1; edge = (gs1 == OnFd) }
+    :: atomic { gs1 == OnFd && !edge -> edge = 1 }
     :: atomic { rest && forgotten -> assert(false) }
     od
 }

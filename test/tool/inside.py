@@ -173,7 +173,7 @@ def test_deadlock_ended():
         check("each of these waits for the next:\n" in text, text)
         gs = paragraphs(text)
         check(len(gs) == 4 and gs[1][0] == gs[4][0] == "ended, not joined", "%s" % gs)
-        check(gs[1][2] == gs[4][2].split("started")[0] == "\tit has ended; there is no stack\n", "%s" % gs)
+        check(gs[1][2] == gs[4][2].split("\nstarted")[0] == "\tit has ended; there is no stack", "%s" % gs)
         t.alive()
 
 

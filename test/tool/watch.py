@@ -297,7 +297,8 @@ def test_cpu_ends():
         out, err = looking.communicate(timeout=LIMIT)
         check(looking.returncode == 0 and folded(out).get("spinner", 0) > 5, "%d %r" % (looking.returncode, out))
         check(re.fullmatch(r"gossamer: %d \(states\): has ended meanwhile\n"
-                           r"gossamer: %d \(states\): the profile is of the \d+\.\d s until then\n" % (p.pid, p.pid), err), err)
+                           r"gossamer: %d \(states\): the profile is of the \d+\.\d s until then\n" % (p.pid, p.pid), err),
+              err)
 
 
 def test_under_change():

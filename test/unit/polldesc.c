@@ -40,7 +40,7 @@ Test(polldesc, classes)
     cr_expect_eq(classof(p[1]), FdPipe);
     cr_expect_eq(classof(u[0]), FdUnix);
     cr_expect_eq(classof(tcp), FdStream);
-    cr_expect_eq(classof(listening), FdListen);
+    cr_expect_eq(classof(listening), FdListenStream);
     cr_expect_eq(classof(socket(AF_INET, SOCK_DGRAM, 0)), FdDgram);
     cr_expect_eq(classof(socket(AF_UNIX, SOCK_DGRAM, 0)), FdDgram);
     cr_expect_eq(classof(socket(AF_UNIX, SOCK_SEQPACKET, 0)), FdDgram);
