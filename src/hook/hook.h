@@ -43,6 +43,10 @@ interrupted(int r)
     return r;
 }
 
+/* The int that a waiting function gives, with the hook's frame still there: as a tail call it would be missing from the
+ * stacks that `gossamer stacks` and debuggers show of who waits. */
+#define FRAMED(call) ({ int framed_ = (call); __asm__ volatile("" : "+r"(framed_)); framed_; })
+
 /* Around a real function that waits in the kernel and nothing else. */
 static inline struct g *
 enterreal(void)

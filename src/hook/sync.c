@@ -90,7 +90,7 @@ pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
     if (unlikely(!active))
         return real.pthread_cond_wait(c, m);
-    return condwait(c, m, CLOCK_REALTIME, NULL);
+    return FRAMED(condwait(c, m, CLOCK_REALTIME, NULL));
 }
 
 HOOK int
@@ -98,7 +98,7 @@ pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct times
 {
     if (unlikely(!active))
         return real.pthread_cond_timedwait(c, m, abs);
-    return condwait(c, m, c->__data.__wrefs & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME, abs);
+    return FRAMED(condwait(c, m, c->__data.__wrefs & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME, abs));
 }
 
 HOOK int
@@ -106,7 +106,7 @@ pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, c
 {
     if (unlikely(!active))
         return real.pthread_cond_clockwait(c, m, clock, abs);
-    return condwait(c, m, clock, abs);
+    return FRAMED(condwait(c, m, clock, abs));
 }
 
 HOOK int
@@ -172,7 +172,7 @@ libcrwlock(pthread_rwlock_t *rw, int (*fn)(pthread_rwlock_t *))
     { \
         if (unlikely(!active) || sharedrwlock(rw)) \
             return libcrwlock(rw, real.pthread_rwlock_##kind##lock); \
-        return rwlocked(rw, write, CLOCK_REALTIME, NULL); \
+        return FRAMED(rwlocked(rw, write, CLOCK_REALTIME, NULL)); \
     } \
     HOOK int \
     pthread_rwlock_try##kind##lock(pthread_rwlock_t *rw) \
@@ -190,7 +190,7 @@ libcrwlock(pthread_rwlock_t *rw, int (*fn)(pthread_rwlock_t *))
         if (unlikely(!active)) \
             return real.pthread_rwlock_clock##kind##lock(rw, clock, abs); \
         if (!sharedrwlock(rw)) \
-            return rwlocked(rw, write, clock, abs); \
+            return FRAMED(rwlocked(rw, write, clock, abs)); \
         gp = realmutex_hold(); \
         r = real.pthread_rwlock_clock##kind##lock(rw, clock, abs); \
         return realmutex_held(gp, r); \
@@ -246,7 +246,7 @@ pthread_barrier_wait(pthread_barrier_t *b)
     int r;
 
     if (likely(active) && ((int *)b)[3] == 0)
-        return barrier_wait(b);
+        return FRAMED(barrier_wait(b));
     gp = active ? enterreal() : NULL;
     r = real.pthread_barrier_wait(b);
     exitreal(gp);
@@ -281,13 +281,13 @@ semtimed(sem_t *s, clockid_t clock, const struct timespec *abs)
 HOOK int
 sem_wait(sem_t *s)
 {
-    return likely(active) ? semtimed(s, CLOCK_REALTIME, NULL) : real.sem_wait(s);
+    return likely(active) ? FRAMED(semtimed(s, CLOCK_REALTIME, NULL)) : real.sem_wait(s);
 }
 
 HOOK int
 sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *abs)
 {
-    return likely(active) ? semtimed(s, clock, abs) : real.sem_clockwait(s, clock, abs);
+    return likely(active) ? FRAMED(semtimed(s, clock, abs)) : real.sem_clockwait(s, clock, abs);
 }
 
 HOOK int
