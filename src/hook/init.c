@@ -53,5 +53,7 @@ init(int argc, char **argv, char **envp)
     }
     if (children != NULL && strcmp(children, "drop") == 0)
         droppreload(envp);
+    else if (children != NULL && children[0] != '\0' && strcmp(children, "keep") != 0)
+        print("gossamer: GOSSAMER_CHILDREN=%s is neither keep nor drop; ignored\n", children);
     pthread_atfork(NULL, NULL, forked);     /* the first child handler: the others find a passive process */
 }

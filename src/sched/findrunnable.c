@@ -231,8 +231,8 @@ pollidle(struct m *mp, struct g **gpp)
         return false;
     }
     atomic_store(&sched.polluntil, when);
-    /* A timer may have been set between our look and the store; whoever set it saw lastpoll 0 and the
-     * old polluntil, so look again now that it can see ours. */
+    /* A second net: who sets a timer before polluntil is stored finds 0 there and calls us back. This catches, too, the timer
+     * of a G whose M goes on with another one, for which helpidle would come up to 10 ms later. */
     until = timersnext(gomaxprocs, allp);
     if (until != 0 && (when == 0 || until < when))
         atomic_store(&sched.polluntil, when = until);

@@ -195,4 +195,6 @@ deadlock_boot(char **envp)
 
     if (s != NULL && strcmp(s, "1") == 0)
         whenidle = look;
+    else if (s != NULL && s[0] != '\0' && strcmp(s, "0") != 0)
+        print("gossamer: GOSSAMER_DEADLOCK=%s is neither 0 nor 1; ignored\n", s);
 }
