@@ -74,12 +74,15 @@ call(int sig, siginfo_t *info, void *uc)
 {
     struct sigaction sa;
     struct g *me = pin();
+    uint64_t mine = 0;
 
+    signal_hold(me, &mine);
     lock(&actionlock);
     sa = actions[sig].sa;
     if (sa.sa_flags & ResetHand)
         actions[sig].sa.sa_handler = SIG_DFL;
     unlock(&actionlock);
+    signal_unhold(me, &mine);
     unpin(me);
     if ((sa.sa_flags & ResetHand) && sig != SIGURG)
         real.sigaction(sig, &actions[sig].sa, NULL);
@@ -136,12 +139,17 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
         return;
     }
     if (active && !fault(sig, info)) {
+        uint64_t mine = 0;
         bool gone;
 
-        /* Pinned: the kernel's mask is not the one that we know the G to have, no other may run now. */
+        /* Pinned: the kernel's mask is not the one that we know the G to have, no other may run now. A thread without a G
+         * cannot be pinned: another handler on top of this one would want the lock that it holds. */
         if (gp != NULL)
             gp->locks++;
+        signal_hold(gp, &mine);
         gone = elsewhere(gp, gp != NULL && signal_issent(gp, info), sig, info, uc);
+        if (!gone)
+            signal_unhold(gp, &mine);
         if (gp != NULL)
             gp->locks--;
         if (gone) {
@@ -196,7 +204,8 @@ signal_action(int sig, const struct sigaction *new, struct sigaction *old)
 {
     struct sigaction sa, was;
     bool handler = new != NULL && new->sa_handler != SIG_DFL && new->sa_handler != SIG_IGN;
-    struct g *gp = getg();
+    uint64_t mine = 0;
+    struct g *me;
     int r;
 
     if (sig <= 0 || sig >= _NSIG)
@@ -211,8 +220,8 @@ signal_action(int sig, const struct sigaction *new, struct sigaction *old)
                 store_rlx(&altstacks, true);
         }
     }
-    if (gp != NULL)
-        acquirem(gp);
+    me = pin();
+    signal_hold(me, &mine);
     lock(&actionlock);
     was = actions[sig].sa;
     if (handler || (new != NULL && sig == SIGURG)) {
@@ -232,8 +241,8 @@ signal_action(int sig, const struct sigaction *new, struct sigaction *old)
         actions[sig].sa = was;
         unlock(&actionlock);
     }
-    if (gp != NULL)
-        releasem(gp);
+    signal_unhold(me, &mine);
+    unpin(me);
     if (r == 0 && old != NULL && old->sa_sigaction == trampoline) {
         int flags = old->sa_flags;
 

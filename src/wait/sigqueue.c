@@ -132,11 +132,14 @@ sendto_g(struct g *gp, const siginfo_t *info, bool process)
     int sig = info->si_signo;
     struct g *me = pin();
     bool open, parked, queued;
+    uint64_t mine = 0;
 
+    signal_hold(me, &mine);
     lock(&siglock);
     open = (maskof(gp) & bit(sig)) == 0 || (gp->sigwait & bit(sig)) != 0;
     if (gp->sigdead || (process && !open)) {
         unlock(&siglock);
+        signal_unhold(me, &mine);
         unpin(me);
         return process ? -ESRCH : 0;
     }
@@ -144,6 +147,7 @@ sendto_g(struct g *gp, const siginfo_t *info, bool process)
     if (queued && open)
         gp->sigwork = true;
     unlock(&siglock);
+    signal_unhold(me, &mine);
     unpin(me);
     if (!queued)
         return -EAGAIN;

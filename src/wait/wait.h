@@ -179,6 +179,25 @@ bool signal_timed(const siginfo_t *info, struct g **to);        /* a timer's, fo
 void signal_handon(struct g *gp, const siginfo_t *info);
 bool signal_process(const siginfo_t *info, uint64_t *mask);
 void signal_deliver(struct g *gp);
+
+/* Around locks that handlers take. A G is pinned (me, from pin()) and its handlers wait; a thread without a G blocks all
+ * signals instead. */
+static inline void
+signal_hold(const struct g *me, uint64_t *mask)
+{
+    uint64_t all = ~UINT64_C(0);
+
+    if (unlikely(me == NULL))
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), A(mask), 8);
+}
+
+static inline void
+signal_unhold(const struct g *me, const uint64_t *mask)
+{
+    if (unlikely(me == NULL))
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(mask), 0, 8);
+}
+
 bool signal_takes(struct g *gp, int sig);       /* one that was sent to the process */
 long signal_self(struct g *gp, const siginfo_t *info);  /* gp runs; the handler runs in here */
 bool signal_issent(struct g *gp, const siginfo_t *info);
