@@ -539,20 +539,20 @@ acceptloop(int fd, struct sockaddr *sa, socklen_t *len, int flags)
 
 /* What comes is of its listener's kind, if that was not closed meanwhile, and never inherits O_NONBLOCK. */
 long
-io_accept(int listener, struct sockaddr *sa, socklen_t *len, int flags)
+io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags)
 {
-    struct polldesc *pd = pdpeek(listener);
+    struct polldesc *pd = pdpeek(fd);
     uint32_t gen = pd != NULL ? *(volatile uint32_t *)&pd->gen : 0;
-    long fd = acceptloop(listener, sa, len, flags);
+    long got = acceptloop(fd, sa, len, flags);
     int class = pd != NULL ? load_acq(&pd->class) : FdUnknown;
 
-    if (fd < 0)
-        return fd;
+    if (got < 0)
+        return got;
     if ((class == FdListenStream || class == FdListenUnix) && *(volatile uint32_t *)&pd->gen == gen)
-        pdmade((int)fd, class == FdListenUnix ? FdUnix : FdStream, (flags & SOCK_NONBLOCK) != 0);
+        pdmade((int)got, class == FdListenUnix ? FdUnix : FdStream, (flags & SOCK_NONBLOCK) != 0);
     else
-        pdforget((int)fd);
-    return fd;
+        pdforget((int)got);
+    return got;
 }
 
 void
