@@ -72,7 +72,7 @@ rescue(struct glist *list)
     for (int i = 0; i < nsuspects; i++) {
         struct suspect *s = &suspects[i];
 
-        if (waitedfor(s->fd, pdpeek(s->fd), &now[n]) && (now[n].events & s->events) != 0 && now[n].gen == s->gen &&
+        if (waitedfor(s->fd, pdpeek(s->fd), &now[n]) && (s->events & (now[n].events | POLLERR | POLLHUP)) != 0 && now[n].gen == s->gen &&
             now[n].rseq == s->rseq && now[n].wseq == s->wseq)
             n++;
         if (n == BATCH || i == nsuspects - 1) {

@@ -308,7 +308,7 @@ pthread_cancel(pthread_t th)
         return real.pthread_cancel(th);
     }
     /* As libc does, here, where it may fail, and not where it is needed. */
-    if (!load_rlx(&haveunwinder) && real.dlopen("libgcc_s.so.1", RTLD_NOW) == NULL)
+    if (!load_rlx(&haveunwinder) && dlopen("libgcc_s.so.1", RTLD_NOW) == NULL)
         return real.pthread_cancel(th);
     store_rlx(&haveunwinder, true);
     tlscancel(gp);

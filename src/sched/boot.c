@@ -17,7 +17,7 @@
 enum { TEMPLATESTACK = 256 << 10 };
 
 extern int64_t tracens;
-extern int64_t always;
+extern int64_t preemptevery;
 extern bool tracedetail, havemembarrier;
 
 int passiveheld;
@@ -172,7 +172,7 @@ procsinit(void)
 static void
 debugknobs(const char *godebug)
 {
-    always = env_godebug(godebug, "preempt", 0) * 1000;
+    preemptevery = env_godebug(godebug, "preempt", 0) * 1000;
     idlems = env_godebug(godebug, "idlethreads", idlems / 1000000) * 1000000;
     idlestacks = env_godebug(godebug, "idlestacks", idlestacks / 1000000) * 1000000;
 }

@@ -9,7 +9,7 @@
  * that stands on top of one of these. There pp->preempt stays set, and the next way through the runtime
  * honours it.
  *
- * A SIGURG that sysmon did not send is the program's (preemptother). The handler begins with all signals blocked: with SIGURG,
+ * A SIGURG that no thread of this process sent to this one, or that a hook sent for the program (gp->sent), is the program's (preemptother). The handler begins with all signals blocked: with SIGURG,
  * because at its own entry the pc would say nothing about what lies below; with the others, because the kernel would put
  * their frames on top of ours, and a handler of the program's that does not come back (longjmp, pthread_exit, cancellation)
  * would leave the M deaf to SIGURG for ever.
@@ -158,9 +158,9 @@ onurg(int sig, siginfo_t *info, void *ucontext)
 {
     struct g *gp = curg;
     int saved = errno;
-    bool bare = info->si_code == SI_USER && info->si_pid == 0;  /* RLIMIT_SIGPENDING: it comes without its siginfo */
-    bool ours = (bare || (info->si_code == SI_TKILL && info->si_pid == (pid_t)sys3(SYS_getpid, 0, 0, 0))) && active;
     struct m *mp = gp != NULL ? gp->m : curm;
+    bool bare = info->si_code == SI_USER && info->si_pid == 0 && mp != NULL && load_rlx(&mp->preempting);
+    bool ours = (bare || (info->si_code == SI_TKILL && info->si_pid == (pid_t)sys3(SYS_getpid, 0, 0, 0))) && active;
 
     /* The program's, from signal_self: a poke of ours that came at the same time is the same pending signal. */
     if (gp != NULL && mp != NULL && gp->sigsent && ((siginfo_t *)(void *)gp->sent)->si_signo == SIGURG) {
@@ -170,7 +170,8 @@ onurg(int sig, siginfo_t *info, void *ucontext)
         ours = false;
     }
 
-    /* Any other that this process sent to one of its threads is a poke: tgkill and syscall are hooks. */
+    /* Any other that this process sent to one of its threads is a poke: tgkill and syscall are hooks. It is `bare` where
+     * RLIMIT_SIGPENDING is used up: then it comes without its siginfo, as one from outside a pid namespace does. */
     if (ours && mp != NULL) {
         atomic_store(&mp->preempting, false);
     } else {

@@ -196,13 +196,13 @@ extern void (*preemptcancel)(struct g *gp);             /* asynchronous cancella
 void gfput(struct m *mp, struct g *gp);
 struct g *gfget(struct m *mp, int class);
 void gfscavenge(struct p *pp);                          /* g0 on pp; or pp is idle, sched.lock held */
+void allgadd(struct g *gp);
 
 /* ---- scavenge.c: sysmon ---- */
 
 void scavenge(int64_t now);
 int64_t scavengein(void);                               /* sched.lock held */
 extern int64_t idlems, idlestacks;                      /* ns after which an idle M, a free stack, is given back */
-void allgadd(struct g *gp);
 
 /* ---- tls.c ---- */
 

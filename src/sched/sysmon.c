@@ -10,8 +10,9 @@
  *
  * It also ends time slices of 10 ms (pp->preempt, honoured at the next way through the runtime), polls
  * the network when nobody has for 10 ms, starts an M for timers that are due and for work that waits
- * beside an idle P. It sleeps 20 us between rounds, up to 10 ms when there is nothing to do, and until
- * it is woken when every P is idle.
+ * beside an idle P, and sees to it that what is idle is given back (scavenge.c) and lost edges are found (event/sweep.c).
+ * It sleeps 20 us between rounds, up to 10 ms when there is nothing to do. When every P is idle it wakes a few times
+ * more for the last two, and then sleeps until it is woken.
  */
 #include "sched/sched.h"
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 
 enum { MS = 1000000, SLICE = 10 * MS, POLLAGE = 10 * MS };
 
-int64_t always;                 /* GODEBUG=preempt, in ns: a G is preempted after that, whether others wait or not; 0: off */
+int64_t preemptevery;                 /* GODEBUG=preempt, in ns: a G is preempted after that, whether others wait or not; 0: off */
 
 bool havemembarrier;            /* registered by boot, before there are threads: later it takes 10 ms */
 int64_t tracens;                /* GODEBUG=schedtrace, in ns; 0: off */
@@ -98,7 +99,12 @@ pokeleft(struct p *pp)
     struct m *mp = *(struct m *volatile *)&pp->m;
     struct g *gp = mp != NULL ? *(struct g *volatile *)&mp->curg : NULL;
 
-    if (gp != NULL && unlikely((load_rlx(&gp->sigpend) & ~*(volatile uint64_t *)&gp->sigmask) != 0))
+    uint64_t blocked;
+
+    if (gp == NULL || likely(load_rlx(&gp->sigpend) == 0))
+        return;
+    blocked = *(volatile uint64_t *)&gp->sigmask | (uint64_t)*(volatile bool *)&gp->urgblocked << (SIGURG - 1);
+    if (load_rlx(&gp->sigpend) & ~blocked)
         pokem(mp);
 }
 
@@ -117,7 +123,7 @@ retakeone(struct p *pp, int64_t now)
             pp->sysmontick.schedwhen = pp->sysmontick.looked = now;
             return false;
         }
-        if (unlikely(always != 0) && now - pp->sysmontick.schedwhen >= always)
+        if (unlikely(preemptevery != 0) && now - pp->sysmontick.schedwhen >= preemptevery)
             preemptone(pp);
         pokeleft(pp);
         if (!workwaits(pp, now))
@@ -277,8 +283,8 @@ sysmon(void *unused)
             delay *= 2;
         if (delay > SLICE)
             delay = SLICE;
-        if (unlikely(always != 0) && delay > always)
-            delay = always;
+        if (unlikely(preemptevery != 0) && delay > preemptevery)
+            delay = preemptevery;
         if (load_rlx(&hogs))
             hogsleep(resists && delay > 100000 ? 100000 : delay);
         else

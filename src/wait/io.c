@@ -115,6 +115,14 @@ passon(struct call *c)
     readylist(&list);
 }
 
+int64_t
+io_until(const struct timeval *tv)
+{
+    if ((tv->tv_sec == 0 && tv->tv_usec == 0) || tv->tv_sec >= INT64_MAX / 2 / 1000000000)
+        return 0;               /* more than a century is for ever */
+    return nanotime() + tv->tv_sec * 1000000000 + tv->tv_usec * 1000;
+}
+
 /* When SO_RCVTIMEO or SO_SNDTIMEO ends the wait that begins now; 0: never. */
 static int64_t
 sockdeadline(struct call *c)
@@ -123,10 +131,9 @@ sockdeadline(struct call *c)
     socklen_t len = sizeof tv;
     int opt = c->queue == 'r' ? SO_RCVTIMEO : SO_SNDTIMEO;
 
-    if (likely(!load_rlx(&timeouts)) ||
-        sys6(SYS_getsockopt, c->fd, SOL_SOCKET, opt, A(&tv), A(&len), 0) < 0 || (tv.tv_sec == 0 && tv.tv_usec == 0))
+    if (likely(!load_rlx(&timeouts)) || sys6(SYS_getsockopt, c->fd, SOL_SOCKET, opt, A(&tv), A(&len), 0) < 0)
         return 0;
-    return nanotime() + tv.tv_sec * 1000000000 + tv.tv_usec * 1000;
+    return io_until(&tv);
 }
 
 /* Sets c up; false: there is nothing to wait for here, *r is the call's result. */

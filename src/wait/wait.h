@@ -215,6 +215,7 @@ long signal_fdread(int fd, void *buf, size_t n);
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */
 void signal_reset(void);        /* in a forked child */
 void signal_resetactions(void);
+void signal_resettimers(void);
 
 /* ---- io.c ---- */
 
@@ -232,6 +233,7 @@ long io_connect(int fd, const struct sockaddr *sa, socklen_t len);
  * 0: try again; -EBADF: closed; -ETIMEDOUT; -EINTR; -EPERM: cannot be waited for this way. */
 int io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int64_t when);
 void io_packets(void);          /* O_DIRECT was set on something: a pipe may be in packet mode */
+int64_t io_until(const struct timeval *tv);     /* a deadline from now; 0: never, also for {0, 0} */
 void io_timeouts(void);         /* SO_RCVTIMEO or SO_SNDTIMEO was used */
 void io_closing(int fd);        /* wakes what waits for it; before the kernel closes it */
 /* A call of kind syscall: between entersyscall and exitsyscall. Blocks: it surely will; NoPoint: it is no

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #endif
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -27,6 +28,19 @@
 #define CONFORM_UNUSED __attribute__((unused))
 
 static int conform_bad CONFORM_UNUSED;  /* set by CHECK in any thread; read by conform_status */
+
+/* How many kernel threads the process has. */
+CONFORM_UNUSED static int
+kernelthreads(void)
+{
+    DIR *d = opendir("/proc/self/task");
+    int n = 0;
+
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n - 2;               /* . and .. */
+}
 
 /* The symbolic name of an error number: "0" for none, "E?" for one that the table lacks. */
 CONFORM_UNUSED static const char *

@@ -1,5 +1,5 @@
 /* Somebody changes the process's epoll behind everybody's back, by system calls that nobody can intercept: threads which wait for
- * a pipe, a socket and a poll must notice what comes all the same. (Natively there is no epoll, and nothing to break.) */
+ * a pipe, a socket, a poll, and for a peer that hangs up must notice what comes all the same. (Natively there is no epoll, and nothing to break.) */
 #include "conform.h"
 #include <dirent.h>
 #include <poll.h>
@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-static int fds[3][2];
+enum { N = 4 };
+
+static int fds[N][2];
 
 static long
 rawctl(long ep, long op, long fd)
@@ -31,7 +33,7 @@ waits(void *arg)
     if (i == 2)
         CHECK(poll(&p, 1, -1) == 1);
     n = read(fds[i][0], &c, 1);
-    printf("%d: read %zd '%c'\n", i, n, c);
+    printf("%d: read %zd '%c'\n", i, n, n > 0 ? c : '-');
     return NULL;
 }
 
@@ -47,7 +49,7 @@ forgetall(void)
         snprintf(path, sizeof path, "/proc/self/fd/%s", e->d_name);
         if (readlink(path, to, sizeof to - 1) < 0 || strcmp(to, "anon_inode:[eventpoll]") != 0)
             continue;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < N; i++)
             rawctl(atoi(e->d_name), EPOLL_CTL_DEL, fds[i][0]);
     }
     closedir(d);
@@ -56,17 +58,21 @@ forgetall(void)
 int
 main(void)
 {
-    pthread_t th[3];
-    int ids[3] = { 0, 1, 2 };
+    pthread_t th[N];
+    int ids[N] = { 0, 1, 2, 3 };
 
-    CHECK(pipe(fds[0]) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, fds[1]) == 0 && pipe(fds[2]) == 0);
-    for (int i = 0; i < 3; i++) {
+    CHECK(pipe(fds[0]) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, fds[1]) == 0 && pipe(fds[2]) == 0 &&
+          pipe(fds[3]) == 0);
+    for (int i = 0; i < N; i++) {
         CHECK(pthread_create(&th[i], NULL, waits, &ids[i]) == 0);
         usleep(50000);
     }
     forgetall();
-    for (int i = 0; i < 3; i++) {
-        CHECK(write(fds[i][1], "x", 1) == 1);
+    for (int i = 0; i < N; i++) {
+        if (i < 3)
+            CHECK(write(fds[i][1], "x", 1) == 1);
+        else
+            close(fds[i][1]);
         pthread_join(th[i], NULL);
     }
     return conform_status();

@@ -253,9 +253,6 @@ main(int argc, char **argv)
         if (rounds[i] < least[i / EACH])
             least[i / EACH] = rounds[i];
     }
-    if (getenv("EACHROUND") != NULL)
-        for (uintptr_t i = from; i < to; i++)
-            fprintf(stderr, "%lu ", rounds[i]);
     printf("%lu wrong", bad);
     if (from == 0)
         printf("; the slowest did %lu rounds with registers", least[0]);

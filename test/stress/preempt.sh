@@ -38,6 +38,13 @@ while [ $sum -lt 100000 ] && [ $failed = 0 ] && [ $more -lt 12 ]; do
     more=$((more + 1))
     once $((more % 2 + 1)) 5 registers quiet || failed=$((failed + 1))
 done
-echo "# $sum preemptions"
-echo "$passed passed, $failed failed, 0 skipped"
+skipped=0
+if [ $sum -ge 100000 ]; then
+    echo "ok $sum preemptions"
+    passed=$((passed + 1))
+elif [ $failed = 0 ]; then
+    echo "skip 100,000 preemptions: this machine did $sum in the time"
+    skipped=1
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
