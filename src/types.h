@@ -145,7 +145,7 @@ struct g {
 enum joinstate { Joinable, Detached, Joining, Finished = 4 };
 
 /* What is to be done with the context that was just left, once nobody stands on its stack. */
-enum prevop { PrevNone, PrevPark, PrevYield, PrevGlobal, PrevCall };
+enum prevop { PrevNone, PrevPark, PrevYield, PrevPreempt, PrevGlobal, PrevCall };
 
 /* m->lostp: the handshake by which sysmon takes the P from an M asleep in the kernel without having
  * announced it. See sched/sysmon.c. */
@@ -237,7 +237,7 @@ struct glist {
 struct sched {
     _Alignas(CACHELINE) struct lock lock;
     struct glist runq, woken;           /* the global queue: see globpop; under lock */
-    uint32_t wokenturn;                 /* under lock */
+    uint64_t lastturn;                  /* of one of runq, in ticks; under lock */
     _Atomic int32_t runqsize;           /* written under lock, read by all */
     struct m *midle;                    /* under lock */
     struct m *mdead;                    /* could not be started; under lock */

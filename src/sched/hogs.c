@@ -9,7 +9,7 @@
  * Where no P computes for that long nothing of this happens: one load of a word that nobody writes.
  *
  * While this lasts the Ps take turns between the global queue and their own, and those who were woken go before the others in
- * the global queue three times of four: where more is ready than there are Ps for, nobody waits for ever.
+ * the global queue, unless none of the others had a turn for 5 ms: where more is ready than there are Ps for, nobody waits for ever.
  *
  * Fairness: a hog is only preempted in favour of a G that has waited, and not in its first half millisecond;
  * so hogs get at least that between two wake-ups.
@@ -101,7 +101,7 @@ hoglook(int64_t now)
         ticks[i] = tick;
     }
     /* As long as there was one to preempt; and what we have put into the global queue is to be gone first. */
-    if (all || (load_rlx(&hogs) && (atomic_exchange(&used, false) || load_rlx(&sched.runqsize) > gomaxprocs)))
+    if (all || (load_rlx(&hogs) && (atomic_exchange(&used, false) || globwoken() > gomaxprocs)))
         last = now;
     if (load_rlx(&hogs) != (now - last < LINGER))
         store_rlx(&hogs, now - last < LINGER);
@@ -139,6 +139,6 @@ hogsleep(int64_t delay)
             timersrun(&allp[i], now, &list);
     }
     injectglist(&list);
-    if (load_rlx(&pending) && (load_rlx(&sched.runqsize) == 0 || trypreempt()))
+    if (load_rlx(&pending) && (globwoken() == 0 || trypreempt()))
         store_rlx(&pending, false);
 }

@@ -62,6 +62,13 @@ prevdone(struct m *mp)
     case PrevYield:
         runqput(mp->p, gp, false);
         return;
+    case PrevPreempt:           /* it has had its slice */
+        lock(&sched.lock);
+        globrunqputlast(gp);
+        unlock(&sched.lock);
+        atomic_thread_fence(memory_order_seq_cst);      /* as below */
+        wakep();
+        return;
     case PrevGlobal:            /* it has waited in the kernel, and lost its P */
         lock(&sched.lock);
         globrunqput(gp);
@@ -153,8 +160,10 @@ leave(struct m *mp, struct g *gp, enum prevop op)
         else if (gp->quick < 3)
             gp->quick++;
     }
-    if (op == PrevYield && unlikely(load_rlx(&mp->p->preempt)))
+    if (op == PrevYield && unlikely(load_rlx(&mp->p->preempt))) {
         mp->count.preempted++;
+        op = PrevPreempt;
+    }
     if (unlikely(gp->cpuclock))
         cpuoff(gp);
     mp->prev = gp;

@@ -209,6 +209,23 @@ globrunqput(struct g *gp)
     globrunqputlist(&one);
 }
 
+/* Who was preempted: to the end, where any P finds it. In its P's own ring it would share that P for ever with what else is
+ * there, while a G of another P is alone. */
+void
+globrunqputlast(struct g *gp)
+{
+    struct glist one = { gp, gp, 1 };
+
+    gp->schedlink = NULL;
+    putglobal(&sched.runq, &one);
+}
+
+int
+globwoken(void)
+{
+    return *(volatile int *)&sched.woken.n;
+}
+
 /* Those that have waited go before what computes, while there are hogs: see hogs.c. */
 void
 globrunqputlist(struct glist *list)
@@ -216,27 +233,32 @@ globrunqputlist(struct glist *list)
     putglobal(unlikely(load_rlx(&hogs)) ? &sched.woken : &sched.runq, list);
 }
 
-/* The woken first, but for every fourth: however many there are, and for however long, the others get their turn. */
+/* The woken first; but however many there are, and for however long, one of the others has its turn when none had for 5 ms. */
 static struct g *
 globpop(void)
 {
-    bool woken = sched.woken.head != NULL && (sched.runq.head == NULL || ++sched.wokenturn % 4 != 0);
+    enum { TURN = 5000 };       /* us */
+    uint64_t now = cpu_ticks();
 
-    return glistpop(woken ? &sched.woken : &sched.runq);
+    if (sched.woken.head != NULL && (sched.runq.head == NULL || now - sched.lastturn < TURN * ticks_per_us))
+        return glistpop(&sched.woken);
+    sched.lastturn = now;
+    if (sched.woken.head != NULL)
+        hoglater();
+    return glistpop(&sched.runq);
 }
 
-/* A fair share (or max) of the global queue: one is returned, the others go to pp's ring. runqsize becomes smaller last: who
+/* A fair share (or max) of the global queue: one is returned, the others go to pp's ring. A share is not one more, as it is in
+ * Go: of three Gs that compute on two Ps one would go to the ring of a P that has one already, time and again. runqsize becomes smaller last: who
  * goes idle reads it without the lock, and must see each G here or there. */
 struct g *
 globrunqget(struct p *pp, int max)
 {
-    int size = load_rlx(&sched.runqsize), n = size / gomaxprocs + 1, taken = 1;
+    int size = load_rlx(&sched.runqsize), n = size > gomaxprocs ? size / gomaxprocs : 1, taken = 1;
     struct g *gp;
 
     if (size == 0)
         return NULL;
-    if (n > size)
-        n = size;
     if (max > 0 && n > max)
         n = max;
     if (n > RUNQSIZE / 2)

@@ -91,8 +91,10 @@ struct g *runqget(struct p *pp, bool *inherit);         /* the P's M */
 bool runqempty(struct p *pp);                           /* anybody */
 struct g *runqsteal(struct p *pp, struct p *from, bool stealnext);
 void globrunqput(struct g *gp);                         /* sched.lock held */
+void globrunqputlast(struct g *gp);                     /* sched.lock held; behind those that were woken */
 void globrunqputlist(struct glist *list);               /* sched.lock held */
 struct g *globrunqget(struct p *pp, int max);           /* sched.lock held */
+int globwoken(void);                                    /* so many of the global queue were woken; a guess without the lock */
 
 /* ---- m.c ---- */
 

@@ -256,6 +256,41 @@ latest(void)
 	return lateness(.99);
 }
 
+static volatile double rounds[3][16];
+
+static void *
+roundcounter(void *arg)
+{
+	volatile double *mine = rounds[(intptr_t)arg];
+
+	while (!__atomic_load_n(&spinstop, __ATOMIC_RELAXED))
+		*mine += 1;
+	return NULL;
+}
+
+/* Three threads compute: by how much is the fastest ahead of the slowest after count ms. */
+static double
+fair(void)
+{
+	struct timespec t = { count / 1000, count % 1000 * 1000000 };
+	double least, most;
+	pthread_t id[3];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		id[i] = spawn(roundcounter, i);
+	nanosleep(&t, NULL);
+	__atomic_store_n(&spinstop, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < 3; i++)
+		pthread_join(id[i], NULL);
+	least = most = rounds[0][0];
+	for (i = 1; i < 3; i++) {
+		least = rounds[i][0] < least ? rounds[i][0] : least;
+		most = rounds[i][0] > most ? rounds[i][0] : most;
+	}
+	return most / least;
+}
+
 static void *
 condplayer(void *arg)
 {
@@ -483,6 +518,7 @@ static const struct mode {
 	{ "sigmask", blockall, 200000 },
 	{ "late", late, 1000 },
 	{ "latest", latest, 1000 },
+	{ "fair", fair, 2000 },
 	{ "cond", condpp, 100000 },
 	{ "mutex", mutex, 20000000 },
 	{ "contend", contend, 500000 },

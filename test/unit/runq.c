@@ -200,13 +200,13 @@ Test(runq, global_share)
     cr_expect_null(globrunqget(&one, 0));
     globfill(100);
     cr_expect_eq(globrunqget(&one, 0), &gs[0]);
-    cr_expect_eq(load_rlx(&sched.runqsize), 100 - 26, "n / GOMAXPROCS + 1");
-    for (int i = 1; i < 26; i++)
+    cr_expect_eq(load_rlx(&sched.runqsize), 100 - 25, "n / GOMAXPROCS");
+    for (int i = 1; i < 25; i++)
         cr_expect_eq(get(&one), i);
     cr_expect_eq(get(&one), -1);
-    cr_expect_eq(globrunqget(&one, 3), &gs[26]);
+    cr_expect_eq(globrunqget(&one, 3), &gs[25]);
+    cr_expect_eq(get(&one), 26);
     cr_expect_eq(get(&one), 27);
-    cr_expect_eq(get(&one), 28);
     cr_expect_eq(get(&one), -1, "no more than max");
 }
 
@@ -262,6 +262,35 @@ Test(runq, global_list)
     cr_expect_eq(load_rlx(&sched.runqsize), 5);
     for (int i = 0; i < 5; i++)
         cr_expect_eq(globget(), i);
+}
+
+/* While all Ps compute. */
+Test(runq, woken_before_preempted)
+{
+    hogs = true;
+    ticks_per_us = 1000000;
+    sched.lastturn = cpu_ticks();
+    globrunqputlast(&gs[0]);
+    globrunqput(&gs[1]);
+    globrunqputlast(&gs[2]);
+    globrunqput(&gs[3]);
+    cr_expect_eq(globwoken(), 2);
+    cr_expect_eq(globget(), 1);
+    cr_expect_eq(globget(), 3);
+    cr_expect_eq(globget(), 0);
+    cr_expect_eq(globget(), 2);
+    cr_expect_eq(globget(), -1);
+}
+
+Test(runq, preempted_have_their_turn)
+{
+    hogs = true;
+    ticks_per_us = 0;           /* 5 ms are always over */
+    globrunqputlast(&gs[0]);
+    globrunqput(&gs[1]);
+    cr_expect_eq(globget(), 0);
+    cr_expect_eq(globget(), 1);
+    cr_expect_eq(globwoken(), 0);
 }
 
 Test(runq, glist)
