@@ -36,6 +36,10 @@ IO(ssize_t, send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, f
 IO(ssize_t, sendto, (int fd, const void *buf, size_t n, int flags, const struct sockaddr *sa, socklen_t len),
    (fd, buf, n, flags, sa, len), io_sendto(fd, buf, n, flags, sa, len))
 IO(ssize_t, sendmsg, (int fd, const struct msghdr *msg, int flags), (fd, msg, flags), io_sendmsg(fd, msg, flags))
+IO(int, recvmmsg, (int fd, struct mmsghdr *vec, unsigned n, int flags, struct timespec *ts), (fd, vec, n, flags, ts),
+   io_recvmmsg(fd, vec, n, flags, ts))
+IO(int, sendmmsg, (int fd, struct mmsghdr *vec, unsigned n, int flags), (fd, vec, n, flags),
+   io_sendmmsg(fd, vec, n, flags))
 IO(int, connect, (int fd, const struct sockaddr *sa, socklen_t len), (fd, sa, len), io_connect(fd, sa, len))
 
 IO(int, accept, (int fd, struct sockaddr *sa, socklen_t *len), (fd, sa, len), io_accept(fd, sa, len, 0))

@@ -227,6 +227,8 @@ long io_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *sa, so
 long io_recvmsg(int fd, struct msghdr *msg, int flags);
 long io_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *sa, socklen_t len);
 long io_sendmsg(int fd, const struct msghdr *msg, int flags);
+long io_recvmmsg(int fd, struct mmsghdr *vec, unsigned n, int flags, struct timespec *ts);
+long io_sendmmsg(int fd, struct mmsghdr *vec, unsigned n, int flags);
 long io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags);
 long io_connect(int fd, const struct sockaddr *sa, socklen_t len);
 /* Waits until fd may be read ('r') or written, its edge count is no longer seq, or the deadline; parks.
