@@ -205,7 +205,7 @@ struct p {
     _Atomic bool global;        /* it is the global queue's turn; its M, and hogpreempt */
     bool tookglobal;            /* its last G came from there by turn: now its own have theirs; its M */
     uint8_t dull;               /* 0..DULL: how surely a look at the network finds nothing; its M */
-    _Atomic uint64_t slicestart; /* cycle counter when g0 last picked its G; its M */
+    _Atomic uint64_t slicestart; /* cycle counter when its slice began, or earlier, while there are no hogs; its M */
     _Atomic bool scavenge;      /* dead Gs that were not needed are to be given back; sysmon sets, its M does it */
     _Atomic bool preempt;       /* sysmon: this slice is over, go on with another G */
     struct {

@@ -88,20 +88,24 @@ hogpreempt(int n)
 void
 hoglook(int64_t now)
 {
-    static uint32_t ticks[MAXPROCS];
+    static struct { uint32_t tick; int64_t since; } seen[MAXPROCS];
     static int64_t last;
     bool all = load_rlx(&sched.npidle) == 0;
-    uint64_t clock = cpu_ticks();
 
+    /* For half a millisecond as we see it: slicestart is older where Gs follow one another without g0. */
     for (int i = 0; i < gomaxprocs; i++) {
         struct p *pp = &allp[i];
         uint32_t tick = load_rlx(&pp->schedtick);
 
-        all = all && load_rlx(&pp->status) == Prunning && tick == ticks[i] && age(pp, clock) > TURNUS * ticks_per_us;
-        ticks[i] = tick;
+        if (tick != seen[i].tick) {
+            seen[i].tick = tick;
+            seen[i].since = now;
+        }
+        all = all && load_rlx(&pp->status) == Prunning && now - seen[i].since >= TURNUS * 1000;
     }
-    /* As long as there was one to preempt; and what we have put into the global queue is to be gone first. */
-    if (all || (load_rlx(&hogs) && (atomic_exchange(&used, false) || globwoken() > gomaxprocs)))
+    /* As long as there was one to preempt. Not for as long as somebody who was woken waits: where there are more
+     * connections than can be served, that is always. */
+    if (all || (load_rlx(&hogs) && atomic_exchange(&used, false)))
         last = now;
     if (load_rlx(&hogs) != (now - last < LINGER))
         store_rlx(&hogs, now - last < LINGER);

@@ -133,8 +133,11 @@ schednext(struct m *mp, struct p *pp)
         runqput(pp, gp, true);  /* g0 hands it to its M */
         return NULL;
     }
-    if (!inherit)
+    if (!inherit) {
         store_rlx(&pp->schedtick, load_rlx(&pp->schedtick) + 1);
+        if (unlikely(load_rlx(&hogs)))
+            store_rlx(&pp->slicestart, cpu_ticks());
+    }
     return gp;
 }
 
