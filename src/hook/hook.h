@@ -66,6 +66,8 @@ exitreal(struct g *gp)
 }
 
 void syscallinit(void);         /* syscall.c */
+long rawcall(long nr, const long a[6]);         /* raw.c: syscall(2) while active; -errno */
+long signal_rawqueue(pid_t pid, pid_t tid, int sig, const siginfo_t *info);     /* signal.c: rt_tgsigqueueinfo(2) */
 
 long timerraw(long nr, const long a[6]);        /* clock.c */
 

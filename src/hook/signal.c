@@ -357,6 +357,21 @@ sigqueue(pid_t pid, int sig, const union sigval value)
     return active && toself(pid, sig, SI_QUEUE, &value, &r) ? r : real.sigqueue(pid, sig, value);
 }
 
+long
+signal_rawqueue(pid_t pid, pid_t tid, int sig, const siginfo_t *info)
+{
+    struct g *gp = pid == (pid_t)sys3(SYS_getpid, 0, 0, 0) ? thread_bytid(tid) : NULL;
+    siginfo_t copy;
+
+    if (gp == NULL || sig <= 0 || sig >= _NSIG || sig == 32 || sig == 33)
+        return sys4(SYS_rt_tgsigqueueinfo, pid, tid, sig, A(info));
+    if ((load_acq(&gp->joinstate) & Finished) != 0)
+        return 0;
+    copy = *info;
+    copy.si_signo = sig;
+    return -sendinfo(gp, &copy);
+}
+
 /* tids of Gs mean nothing to the kernel. */
 HOOK int
 tgkill(pid_t pid, pid_t tid, int sig)

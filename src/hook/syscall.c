@@ -124,57 +124,10 @@ plain(long nr)
     return false;
 }
 
-/* What has a hook goes through it, so that raw calls do not block where libc's would park. */
-static bool
-viahook(long nr, const long a[6], long *r)
-{
-    switch (nr) {
-    case SYS_gettid: case SYS_set_tid_address: *r = gettid(); return true;
-    case SYS_sched_yield: *r = sched_yield(); return true;
-    case SYS_nanosleep: *r = interrupted(sleep_for((void *)a[0], (void *)a[1])); return true;
-    case SYS_clock_nanosleep:
-        *r = interrupted(sleep_clock((int)a[0], (int)a[1], (void *)a[2], (void *)a[3]));
-        return true;
-    case SYS_tgkill: *r = tgkill((pid_t)a[0], (pid_t)a[1], (int)a[2]); *r = *r < 0 ? -errno : 0; return true;
-    case SYS_tkill:
-        *r = tgkill((pid_t)sys3(SYS_getpid, 0, 0, 0), (pid_t)a[0], (int)a[1]);
-        *r = *r < 0 ? -errno : 0;
-        return true;
-    case SYS_read: *r = io_read((int)a[0], (void *)a[1], (size_t)a[2]); return true;
-    case SYS_write: *r = io_write((int)a[0], (void *)a[1], (size_t)a[2]); return true;
-    case SYS_recvfrom:
-        *r = io_recvfrom((int)a[0], (void *)a[1], (size_t)a[2], (int)a[3], (void *)a[4], (void *)a[5]);
-        return true;
-    case SYS_sendto:
-        *r = io_sendto((int)a[0], (void *)a[1], (size_t)a[2], (int)a[3], (void *)a[4], (socklen_t)a[5]);
-        return true;
-    case SYS_accept4: *r = io_accept((int)a[0], (void *)a[1], (void *)a[2], (int)a[3]); return true;
-    case SYS_close: *r = close((int)a[0]) < 0 ? -errno : 0; return true;
-    case SYS_dup2: *r = dup2((int)a[0], (int)a[1]); *r = *r < 0 ? -errno : *r; return true;
-    case SYS_dup3: *r = dup3((int)a[0], (int)a[1], (int)a[2]); *r = *r < 0 ? -errno : *r; return true;
-    case SYS_close_range: *r = close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]) < 0 ? -errno : 0; return true;
-    case SYS_capget: *r = capget((void *)a[0], (void *)a[1]) < 0 ? -errno : 0; return true;
-    case SYS_capset: *r = capset((void *)a[0], (void *)a[1]) < 0 ? -errno : 0; return true;
-    case SYS_sched_setaffinity: case SYS_sched_getaffinity: case SYS_sched_setscheduler: case SYS_sched_getscheduler:
-    case SYS_sched_setparam: case SYS_sched_getparam: case SYS_setpriority: case SYS_getpriority:
-        return affineraw(nr, a, r);
-    case SYS_fork: case SYS_vfork: case SYS_clone: case SYS_clone3: *r = forkraw(nr, a); return true;
-    case SYS_clock_gettime: *r = clock_gettime((clockid_t)a[0], (void *)a[1]); *r = *r < 0 ? -errno : 0; return true;
-    case SYS_getrusage: *r = getrusage((__rusage_who_t)a[0], (void *)a[1]); *r = *r < 0 ? -errno : 0; return true;
-    case SYS_timer_create: case SYS_timer_delete: *r = timerraw(nr, a); return true;
-    case SYS_futex:
-        if (!futex_ours((int)a[1]))
-            return false;
-        *r = futex_call((void *)a[0], (int)a[1], (uint32_t)a[2], (void *)a[3], (void *)a[4], (uint32_t)a[5]);
-        return true;
-    }
-    return false;
-}
-
 HOOK long
 syscall(long nr, ...)
 {
-    long a[6], r;
+    long a[6];
     va_list ap;
 
     va_start(ap, nr);
@@ -185,7 +138,5 @@ syscall(long nr, ...)
         return real.syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (affinesyscall(nr))
         affine(GOSSAMER_LOCK_SYSCALL);
-    if (!viahook(nr, a, &r))
-        r = io_syscall(NoPoint, nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-    return sysret(r);
+    return sysret(rawcall(nr, a));
 }

@@ -19,7 +19,7 @@ goeson(struct g *gp, unsigned how, long r, long nr)
     switch (nr) {
     case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_epoll_pwait2: case SYS_ppoll: case SYS_pselect6:
     case SYS_semop: case SYS_semtimedop: case SYS_msgsnd: case SYS_msgrcv: case SYS_pause: case SYS_rt_sigsuspend:
-    case SYS_clock_nanosleep: case SYS_io_getevents:
+    case SYS_clock_nanosleep: case SYS_io_getevents: case SYS_io_pgetevents: case SYS_io_uring_enter:
         return false;
     }
     return true;
