@@ -59,7 +59,7 @@
     X(cnd_wait) X(cnd_timedwait) X(cnd_signal) X(cnd_broadcast) X(cnd_destroy) X(call_once) \
     X(sched_yield) X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(gettid) X(syscall) \
     X(read) X(write) X(readv) X(writev) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) X(send) X(sendto) X(sendmsg) \
-    X(sendmmsg) X(accept) X(accept4) X(connect) X(poll) X(ppoll) X(select) X(pselect) X(epoll_pwait) X(epoll_pwait2) \
+    X(sendmmsg) X(accept) X(accept4) X(connect) X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) \
     X(close) X(dup2) X(dup3) X(close_range) X(fcntl) X(ioctl) X(fclose) X(freopen) X(pclose) \
     X(socket) X(socketpair) X(pipe) X(pipe2) X(dup) X(setsockopt) X(open) X(open64) X(openat) X(openat64) \
     X(epoll_create) X(epoll_create1) X(eventfd) X(eventfd_read) X(eventfd_write) X(timerfd_create) X(signalfd) X(inotify_init) X(inotify_init1) \

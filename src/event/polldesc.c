@@ -9,6 +9,7 @@
 #include "event/event.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -61,6 +62,22 @@ socketclass(int fd)
     return domain == AF_UNIX ? FdUnix : FdStream;
 }
 
+_Atomic bool signalfds;
+
+/* Made before the first thread, or inherited: its link in /proc says what it is. */
+static bool
+issignalfd(int fd)
+{
+    static const char name[] = "anon_inode:[signalfd]";
+    char path[40], is[sizeof name];
+
+    path[format(path, sizeof path - 1, "/proc/self/fd/%d", fd)] = '\0';
+    if (sys3(SYS_readlink, A(path), A(is), sizeof is) != sizeof name - 1 || memcmp(is, name, sizeof name - 1) != 0)
+        return false;
+    store_rlx(&signalfds, true);
+    return true;
+}
+
 static enum fdclass
 classify(int fd)
 {
@@ -78,7 +95,7 @@ classify(int fd)
     if (S_ISCHR(st.st_mode))
         return sys3(SYS_ioctl, fd, TIOCGPGRP, A(&pgrp)) == 0 ? FdTty : FdFile;
     if ((st.st_mode & S_IFMT) == 0)
-        return FdEvent;         /* eventfd, timerfd, signalfd, inotify, ... */
+        return issignalfd(fd) ? FdSignal : FdEvent;     /* the latter: eventfd, timerfd, inotify, ... */
     return FdFile;
 }
 

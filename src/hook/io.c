@@ -201,6 +201,8 @@ pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex, const struct timespec *ts, co
     return (int)sysret(interruptedl(poll_select(n, rd, wr, ex, &ns)));
 }
 
+IO(int, epoll_wait, (int fd, struct epoll_event *ev, int n, int ms), (fd, ev, n, ms), poll_epoll(fd, ev, n, ms))
+
 HOOK int
 epoll_pwait(int fd, struct epoll_event *ev, int n, int ms, const sigset_t *set)
 {
@@ -209,6 +211,8 @@ epoll_pwait(int fd, struct epoll_event *ev, int n, int ms, const sigset_t *set)
     if (unlikely(!active))
         return real.epoll_pwait(fd, ev, n, ms, set);
     cancelpoint();
+    if (set == NULL)
+        return (int)sysret(interruptedl(poll_epoll(fd, ev, n, ms)));
     set = signal_callmask(set, &own);
     return (int)sysret(interruptedl(signal_maskedcall(set, SYS_epoll_pwait, fd, A(ev), n, ms, A(set), 8)));
 }
@@ -502,6 +506,8 @@ signalfd(int fd0, const sigset_t *set, int flags)
 {
     int fd = real.signalfd(fd0, set, flags);
 
+    if (fd >= 0)
+        store_rlx(&signalfds, true);
     if (active && fd >= 0)
         pdmade(fd, FdSignal, (flags & SFD_NONBLOCK) != 0);
     return fd;

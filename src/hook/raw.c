@@ -166,6 +166,7 @@ messages(long nr, const long a[6], long *r)
     case SYS_accept: *r = io_accept((int)a[0], (void *)a[1], (void *)a[2], 0); return true;
     case SYS_accept4: *r = io_accept((int)a[0], (void *)a[1], (void *)a[2], (int)a[3]); return true;
     case SYS_connect: *r = io_connect((int)a[0], (void *)a[1], (socklen_t)a[2]); return true;
+    case SYS_epoll_wait: *r = poll_epoll((int)a[0], (void *)a[1], (int)a[2], (int)a[3]); return true;
     case SYS_poll: *r = kernels(poll((void *)a[0], (nfds_t)a[1], (int)a[2])); return true;
     case SYS_select:
         *r = kernels(select((int)a[0], (void *)a[1], (void *)a[2], (void *)a[3], (void *)a[4]));

@@ -1,9 +1,9 @@
-/* poll and select: waiting for several fds at once.
+/* poll, select and epoll_wait: waiting for several fds at once.
  *
  * Readiness is the kernel's to judge: the call itself is made with a timeout of zero. If nothing is
  * ready, the G queues on every fd of the set and parks until an edge on one of them, then asks again. An
  * edge that came before it was queued is seen by the edge counts, or, where an fd was registered only
- * now, by asking once more. What epoll cannot watch, and sets beyond MAXFDS, wait in the kernel.
+ * now, by asking once more. What epoll cannot watch, sets beyond MAXFDS, and epoll_wait wait in the kernel.
  */
 #define _GNU_SOURCE 1
 #include "wait/wait.h"
@@ -109,8 +109,8 @@ waitfds(struct g *gp, struct asker *a, const struct want *want, int n, int64_t w
         for (int i = 0; i < n; i++) {
             struct polldesc *pd = pdget(want[i].fd);
 
-            if (pd == NULL)
-                return -EPERM;
+            if (pd == NULL || load_rlx(&pd->class) == FdSignal)
+                return -EPERM;  /* the latter shows what is this thread's: no business of the poller's */
             seq[i] = edges(pd);
         }
         r = asking(gp, a);
@@ -157,6 +157,23 @@ timeleft(int64_t *ns, int64_t when)
     }
 }
 
+/* The kernel's own call, where signalfds show what is pending for this thread, too. Where a sender breaks it off it goes on with
+ * the time that is left, which the kernel writes back. */
+static long
+inkernel(bool waits, long nr, long a, long b, long c, long d, long e)
+{
+    const long call[7] = { nr, a, b, c, d, e, 0 };
+    bool again;
+    long r;
+
+    if (likely(!load_rlx(&signalfds)) || getg() == NULL)
+        return io_syscall(waits ? Blocks : 0, nr, a, b, c, d, e, 0);
+    do
+        r = signal_showing(waits ? Blocks : 0, call, &again);
+    while (again);
+    return r;
+}
+
 /* ---- poll ---- */
 
 static long
@@ -170,7 +187,7 @@ kernelpoll(struct pollfd *fds, nfds_t n, int64_t ns)
 {
     struct timespec ts = { ns / 1000000000, ns % 1000000000 };
 
-    return io_syscall(ns != 0 ? Blocks : 0, SYS_ppoll, A(fds), A(n), ns < 0 ? 0 : A(&ts), 0, 8, 0);
+    return inkernel(ns != 0, SYS_ppoll, A(fds), A(n), ns < 0 ? 0 : A(&ts), 0, 8);
 }
 
 static uint8_t
@@ -211,7 +228,7 @@ poll_poll(struct pollfd *fds, nfds_t n, int64_t *ns)
     long r;
 
     if (gp == NULL || *ns == 0) {
-        r = gp != NULL ? asking(gp, &a) : kernelpoll(fds, n, *ns);
+        r = gp != NULL && !load_rlx(&signalfds) ? asking(gp, &a) : kernelpoll(fds, n, *ns);
         if (gp != NULL)
             preemptpoint(gp);
         return r;
@@ -251,7 +268,7 @@ kernelselect(struct asker *a, int64_t ns)
     for (int i = 0; i < 3; i++)
         if (a->in[i] != NULL)
             memcpy(a->out[i], a->in[i], setbytes(a->nfds));
-    return io_syscall(ns != 0 ? Blocks : 0, SYS_pselect6, a->nfds, A(a->out[0]), A(a->out[1]), A(a->out[2]), ns < 0 ? 0 : A(&ts), 0);
+    return inkernel(ns != 0, SYS_pselect6, a->nfds, A(a->out[0]), A(a->out[1]), A(a->out[2]), ns < 0 ? 0 : A(&ts));
 }
 
 static int
@@ -289,7 +306,7 @@ poll_select(int n, fd_set *rd, fd_set *wr, fd_set *ex, int64_t *ns)
     long r = -EPERM;
 
     if (gp == NULL || n < 0 || n > FD_SETSIZE) {
-        r = io_syscall(*ns != 0 ? Blocks : 0, SYS_pselect6, n, A(rd), A(wr), A(ex), *ns < 0 ? 0 : A(&ts), 0);
+        r = inkernel(*ns != 0, SYS_pselect6, n, A(rd), A(wr), A(ex), *ns < 0 ? 0 : A(&ts));
         timeleft(ns, when);
         return r;
     }
@@ -299,9 +316,9 @@ poll_select(int n, fd_set *rd, fd_set *wr, fd_set *ex, int64_t *ns)
             a.in[i] = &in[i];
         }
     nwant = wanted(&a, want);
-    if (*ns == 0)
+    if (*ns == 0 && !load_rlx(&signalfds))
         return asking(gp, &a);
-    if (nwant >= 0)
+    if (nwant >= 0 && *ns != 0)
         r = waitfds(gp, &a, want, nwant, when);
     if (r == -EPERM)
         r = kernelselect(&a, *ns);
@@ -309,5 +326,27 @@ poll_select(int n, fd_set *rd, fd_set *wr, fd_set *ex, int64_t *ns)
         if (a.out[i] != NULL)
             memcpy(a.out[i], &in[i], setbytes(n));      /* as they were, as Linux leaves them */
     timeleft(ns, when);
+    return r;
+}
+
+/* ---- epoll ---- */
+
+long
+poll_epoll(int fd, struct epoll_event *ev, int n, int ms)
+{
+    int64_t when = ms < 0 ? 0 : until(ms * INT64_C(1000000)), left;
+    bool again;
+    long r;
+
+    if (likely(!load_rlx(&signalfds)) || getg() == NULL)
+        return io_syscall(ms != 0 ? Blocks : 0, SYS_epoll_wait, fd, A(ev), n, ms, 0, 0);
+    do {
+        const long call[7] = { SYS_epoll_wait, fd, A(ev), n, ms };
+
+        r = signal_showing(ms != 0 ? Blocks : 0, call, &again);
+        left = when - nanotime();
+        if (ms > 0)
+            ms = left > 0 ? (int)((left + 999999) / 1000000) : 0;
+    } while (again);
     return r;
 }

@@ -498,35 +498,48 @@ signal_fromexec(struct g *gp)
     releasem(gp);
 }
 
-/* read on a signalfd, which shows what is pending for the process and for the thread that reads. gp->sigwait
- * has senders break the call off. */
+/* A call that looks at signalfds, which show what is pending for the process and for the thread that asks. gp->sigwait
+ * has senders break it off; *again: one did, and no handler ran. */
 long
-signal_fdread(int fd, void *buf, size_t n)
+signal_showing(unsigned how, const long call[7], bool *again)
 {
     struct g *gp = getg();
-    int moved = 0;
+    int moved;
     long r;
 
     lockOSThread(gp, GOSSAMER_LOCK_MUTEX);
     signal_begin(gp);
-    do {
-        acquirem(gp);
-        moved += tokernel(gp);
-        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
-        lock(&siglock);
-        gp->sigwait = maskof(gp);
-        if (load_rlx(&gp->sigpend) & gp->sigwait)
-            gp->sigwork = true; /* came just now */
-        unlock(&siglock);
-        releasem(gp);
-        r = io_syscall(Blocks, SYS_read, fd, A(buf), A(n), 0, 0, 0);
-        gp->sigwait = 0;
-    } while (r == -EINTR && !cancelnow(gp) && !gp->sigintr);
+    acquirem(gp);
+    moved = tokernel(gp);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+    lock(&siglock);
+    gp->sigwait = maskof(gp);
+    if (load_rlx(&gp->sigpend) & gp->sigwait)
+        gp->sigwork = true;     /* came just now */
+    unlock(&siglock);
+    releasem(gp);
+    r = io_syscall(how, call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
+    gp->sigwait = 0;
+    *again = r == -EINTR && !cancelnow(gp) && !gp->sigran;
     acquirem(gp);
     if (moved > 0)
         fromkernel(gp);
     releasem(gp);
     unlockOSThread(gp);
+    return r;
+}
+
+long
+signal_fdread(int fd, void *buf, size_t n)
+{
+    const long call[7] = { SYS_read, fd, A(buf), A(n) };
+    struct g *gp = getg();
+    bool again;
+    long r;
+
+    do
+        r = signal_showing(Blocks, call, &again);
+    while (again || (r == -EINTR && !cancelnow(gp) && !gp->sigintr));
     return r;
 }
 

@@ -9,6 +9,7 @@
 #include "sched/sched.h"
 #include <poll.h>
 #include <semaphore.h>
+#include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -211,6 +212,8 @@ long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, lon
 bool signal_timer(int timer, int tid);  /* what it sends is for tid; 0: no longer; false: no room */
 void signal_toexec(struct g *gp);       /* what is queued is made pending in the kernel */
 void signal_fromexec(struct g *gp);     /* and back: there was no exec */
+/* A call that looks at signalfds: number and arguments; for a G. */
+long signal_showing(unsigned how, const long call[7], bool *again);
 long signal_fdread(int fd, void *buf, size_t n);
 void signal_flush(struct g *gp);        /* its end: what was for it only is gone */
 void signal_reset(void);        /* in a forked child */
@@ -247,6 +250,7 @@ long io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, l
 /* ---- poll.c: timeouts in ns, -1 for ever; on return the time that is left in *ns if it is > 0 ---- */
 
 long poll_poll(struct pollfd *fds, nfds_t n, int64_t *ns);      /* parks */
+long poll_epoll(int fd, struct epoll_event *ev, int n, int ms);
 long poll_select(int n, fd_set *r, fd_set *w, fd_set *x, int64_t *ns); /* parks */
 
 #endif
