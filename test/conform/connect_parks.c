@@ -1,4 +1,4 @@
-/* connect to a listener whose queue is full: it waits; it is interrupted, timed out by SO_SNDTIMEO, cancelled; and 600 threads that wait
+/* connect to a listener whose queue is full: it waits; it is interrupted, also at once, timed out by SO_SNDTIMEO, cancelled; and 600 threads that wait
  * in it need no kernel thread each. Refused, already connected, nonblocking, and not a socket: as natively. */
 #include "conform.h"
 #include <arpa/inet.h>
@@ -50,6 +50,47 @@ connects(void *arg)
     return NULL;
 }
 
+static volatile int entered, returned;
+
+static void *
+interrupted(void *arg)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0), r;
+
+    entered = 1;
+    r = connect(fd, (void *)&addr, sizeof addr);
+    CHECK(r < 0 && errno == EINTR);
+    returned = 1;
+    close(fd);
+    return arg;
+}
+
+/* A handler ends connect also while it has only begun; one signal in two may be too early. */
+static void
+atonce(void)
+{
+    enum { ROUNDS = 30 };
+    int sent = 0;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_t th;
+
+        entered = returned = 0;
+        th = spawn(interrupted, NULL);
+        while (!entered)
+            sched_yield();
+        while (!returned) {
+            usleep(500);
+            sent++;
+            pthread_kill(th, SIGUSR1);
+            for (int k = 0; k < 40 && !returned; k++)
+                usleep(500);
+        }
+        join(th);
+    }
+    printf("interrupted at once: %d\n", sent < ROUNDS * 3 / 2);
+}
+
 static void
 waiting(int l)
 {
@@ -83,6 +124,7 @@ waiting(int l)
     printf("timeout still %ld.%06ld\n", (long)back.tv_sec, (long)back.tv_usec);
     close(waits);
 
+    atonce();
     CHECK(pthread_create(&th, NULL, connects, NULL) == 0);
     usleep(100000);
     pthread_cancel(th);
