@@ -498,34 +498,50 @@ signal_fromexec(struct g *gp)
     releasem(gp);
 }
 
-/* A call that looks at signalfds, which show what is pending for the process and for the thread that asks. gp->sigwait
- * has senders break it off; *again: one did, and no handler ran. */
+/* Senders of what gp blocks shall break off its call from now on. True: some is queued already. */
+static bool
+watch(struct g *gp)
+{
+    bool some;
+
+    acquirem(gp);
+    lock(&siglock);
+    gp->sigwait = maskof(gp);
+    some = (load_rlx(&gp->sigpend) & gp->sigwait) != 0;
+    unlock(&siglock);
+    releasem(gp);
+    return some;
+}
+
+/* A call that looks at signalfds, which show what is pending for the process and for the thread that asks. What is queued
+ * for gp has to be its kernel thread's for the time of the call. *again: a sender broke it off, and no handler ran. */
 long
 signal_showing(unsigned how, const long call[7], bool *again)
 {
     struct g *gp = getg();
-    int moved;
+    bool moved;
     long r;
 
-    lockOSThread(gp, GOSSAMER_LOCK_MUTEX);
     signal_begin(gp);
-    acquirem(gp);
-    moved = tokernel(gp);
-    sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
-    lock(&siglock);
-    gp->sigwait = maskof(gp);
-    if (load_rlx(&gp->sigpend) & gp->sigwait)
-        gp->sigwork = true;     /* came just now */
-    unlock(&siglock);
-    releasem(gp);
+    moved = watch(gp);
+    if (moved) {
+        lockOSThread(gp, GOSSAMER_LOCK_MUTEX);
+        acquirem(gp);
+        tokernel(gp);
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
+        releasem(gp);
+        if (watch(gp))
+            gp->sigwork = true; /* came just now */
+    }
     r = io_syscall(how, call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
     gp->sigwait = 0;
     *again = r == -EINTR && !cancelnow(gp) && !gp->sigran;
-    acquirem(gp);
-    if (moved > 0)
+    if (moved) {
+        acquirem(gp);
         fromkernel(gp);
-    releasem(gp);
-    unlockOSThread(gp);
+        releasem(gp);
+        unlockOSThread(gp);
+    }
     return r;
 }
 
