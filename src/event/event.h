@@ -29,10 +29,10 @@ struct pdwait {
     struct g *gp;
     struct polldesc *pd;
     uint8_t queue;              /* 'r' 'w' or 'p'; 0: in none */
-    uint8_t mode;               /* for 'p': which readiness, PdRead | PdWrite | PdPri */
+    uint8_t mode;               /* for 'p': which readiness: PdRead and so on */
 };
 
-enum { PdRead = 1, PdWrite = 2, PdPri = 4 };
+enum { PdRead = 1, PdWrite = 2, PdPri = 4, PdHup = 8 };        /* the last: hang-ups and errors, which poll always reports */
 
 struct pdqueue {
     struct pdwait *head, *tail;

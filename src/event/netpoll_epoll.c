@@ -230,6 +230,8 @@ netpollevent(int fd, uint32_t gen, uint32_t e, struct glist *list)
         mode |= PdWrite;
     if (e & EPOLLPRI)
         mode |= PdPri | PdRead;
+    if (e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        mode |= PdHup;
     lock(&pd->lock);
     if (pd->gen == gen) {
         if (e & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI))

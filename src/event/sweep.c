@@ -35,6 +35,7 @@ waitedfor(int fd, struct polldesc *pd, struct suspect *s)
             s->events |= (w->mode & PdRead) ? POLLIN : 0;
             s->events |= (w->mode & PdWrite) ? POLLOUT : 0;
             s->events |= (w->mode & PdPri) ? POLLPRI : 0;
+            s->events |= (w->mode & PdHup) ? POLLHUP : 0;
         }
     }
     s->gen = pd->gen;

@@ -15,7 +15,7 @@ enum { MAXFDS = 64 };
 
 struct want {
     int fd;
-    uint8_t mode;               /* PdRead | PdWrite | PdPri */
+    uint8_t mode;               /* as pdwait's */
 };
 
 /* Asks the kernel; > 0, 0 or -errno. */
@@ -193,8 +193,10 @@ kernelpoll(struct pollfd *fds, nfds_t n, int64_t ns)
 static uint8_t
 modeof(short events)
 {
-    uint8_t mode = PdRead;      /* hang-up and errors count as reading, and are always reported */
+    uint8_t mode = PdHup;
 
+    if (events & (POLLIN | POLLRDNORM | POLLRDBAND))
+        mode |= PdRead;
     if (events & (POLLOUT | POLLWRNORM | POLLWRBAND))
         mode |= PdWrite;
     if (events & (POLLPRI | POLLRDBAND))
