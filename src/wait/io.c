@@ -312,6 +312,26 @@ io_readv(int fd, const struct iovec *iov, int n)
     return n <= 0 || n > IOV_MAX || total(iov, n) == 0 ? raw(&c) : readloop(&c, iov, n, total(iov, n));
 }
 
+enum { WINDOW = 16 };
+
+/* The part of iov behind the first `done` bytes, at most WINDOW pieces of it. */
+static int
+behind(struct iovec *out, const struct iovec *iov, int n, size_t done)
+{
+    int k = 0;
+
+    for (int i = 0; i < n && k < WINDOW; i++) {
+        if (done >= iov[i].iov_len) {
+            done -= iov[i].iov_len;
+            continue;
+        }
+        out[k].iov_base = (char *)iov[i].iov_base + done;
+        out[k++].iov_len = iov[i].iov_len - done;
+        done = 0;
+    }
+    return k;
+}
+
 /* Receives with MSG_DONTWAIT set by us, which the program's own flag makes superfluous. */
 static long
 recvloop(struct call *c, int flagarg, size_t want)
@@ -359,6 +379,28 @@ recvall(struct call *c)
     return (long)done;
 }
 
+/* The same into pieces. The first part brings address and control data; a Unix stream has some with later parts, and waits in
+ * the kernel. */
+static long
+recvmsgall(struct call *c, const struct msghdr *msg)
+{
+    size_t want = total(msg->msg_iov, (int)msg->msg_iovlen), done = 0;
+    struct iovec window[WINDOW];
+    struct msghdr rest = { .msg_iov = window };
+
+    for (;;) {
+        long r = recvloop(c, 2, want - done);
+
+        if (r <= 0)
+            return done > 0 ? (long)done : r;
+        done += (size_t)r;
+        if (done >= want)
+            return (long)done;
+        rest.msg_iovlen = (size_t)behind(window, msg->msg_iov, (int)msg->msg_iovlen, done);
+        c->a[1] = A(&rest);
+    }
+}
+
 long
 io_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *sa, socklen_t *len)
 {
@@ -382,32 +424,15 @@ io_recvmsg(int fd, struct msghdr *msg, int flags)
 
     if (!begin(&c, fd, 'r', &r))
         return r;
-    if ((flags & MSG_WAITALL) && c.stream)
-        return blocking(&c);
+    if ((flags & MSG_WAITALL) && c.stream) {
+        bool pieces = load_rlx(&c.pd->class) == FdStream && (flags & ~(MSG_WAITALL | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC)) == 0;
+
+        return pieces && msg->msg_iovlen <= IOV_MAX ? recvmsgall(&c, msg) : blocking(&c);
+    }
     return recvloop(&c, 2, 0);
 }
 
 /* ---- writing ---- */
-
-enum { WINDOW = 16 };
-
-/* The part of iov behind the first `done` bytes, at most WINDOW pieces of it. */
-static int
-behind(struct iovec *out, const struct iovec *iov, int n, size_t done)
-{
-    int k = 0;
-
-    for (int i = 0; i < n && k < WINDOW; i++) {
-        if (done >= iov[i].iov_len) {
-            done -= iov[i].iov_len;
-            continue;
-        }
-        out[k].iov_base = (char *)iov[i].iov_base + done;
-        out[k++].iov_len = iov[i].iov_len - done;
-        done = 0;
-    }
-    return k;
-}
 
 static long
 trywrite(struct call *c, struct msghdr *msg, int flags)
