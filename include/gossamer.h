@@ -103,7 +103,7 @@ struct gossamer_layout {
         uint32_t status;        /* uint32_t, enum gossamer_status */
         uint32_t waitreason;    /* uint8_t, index into waits */
         uint32_t waiton;        /* uint64_t */
-        uint32_t waitsince;     /* int64_t, CLOCK_MONOTONIC in ns, to about 10 ms */
+        uint32_t waitsince;     /* int64_t, CLOCK_MONOTONIC in ns, to about 10 ms: when it parked or entered a system call */
         uint32_t timerwhen;     /* int64_t, CLOCK_MONOTONIC in ns */
         uint32_t runs;          /* uint64_t; how often it was switched in */
         uint32_t cpusampled, cpuexact;  /* int64_t, ns; their sum is its CPU time, to some milliseconds */

@@ -99,7 +99,7 @@ struct g {
     uint64_t mutextick;         /* when it last woke a waiter of a mutex; the G */
     uint64_t runs;              /* how often it was switched in; its M */
     uint64_t waiton;            /* what it waits for, for the inspector: enum gossamer_waiton; the G */
-    int64_t waitsince;          /* sched.now when it parked; the G */
+    int64_t waitsince;          /* sched.now when it parked, or entered a system call; the G */
 
     /* identity and life */
     int64_t goid;

@@ -12,6 +12,7 @@ entersyscall(struct g *gp)
     struct m *mp = acquirem(gp);
     struct p *pp = mp->p;
 
+    gp->waitsince = load_rlx(&sched.now);
     store_rlx(&gp->status, Gsyscall);
     store_rlx(&pp->syscalltick, load_rlx(&pp->syscalltick) + 1);
     mp->oldp = pp;
@@ -34,6 +35,7 @@ entersyscallblock(struct g *gp)
         entersyscall(gp);
         return;
     }
+    gp->waitsince = load_rlx(&sched.now);
     store_rlx(&gp->status, Gsyscall);
     mp->oldp = pp;
     gp->insys = true;

@@ -50,7 +50,9 @@ duration(int64_t ns, char *buf, size_t size)
 int64_t
 waitedfor(const struct gsnap *gp)
 {
-    return gp->status == GOSSAMER_WAITING && gp->since > 0 && gp->at > gp->since ? gp->at - gp->since : 0;
+    bool waits = gp->status == GOSSAMER_WAITING || gp->status == GOSSAMER_SYSCALL;
+
+    return waits && gp->since > 0 && gp->at > gp->since ? gp->at - gp->since : 0;
 }
 
 /* ---- system calls ---- */

@@ -131,7 +131,7 @@ line(const struct target *t, const struct snap *s, const struct gsnap *gp)
     char detail[512], since[32] = "-", m[16] = "-", lwp[16] = "-", p[16] = "-", cpu[32] = "-", name[80], text[2048];
 
     describe(t, s, gp, detail, sizeof detail);
-    if (gp->status == GOSSAMER_WAITING && gp->since > 0)
+    if ((gp->status == GOSSAMER_WAITING || gp->status == GOSSAMER_SYSCALL) && gp->since > 0)
         duration(waitedfor(gp), since, sizeof since);
     if (gp->m >= 0) {
         snprintf(m, sizeof m, "M%d", s->ms[gp->m].id);
