@@ -384,7 +384,9 @@ nothing(void *arg)
 int
 server(void)
 {
-    struct state start, first = { 0 }, s = { 0 };
+    enum { MAXCYCLES = 100 };
+    static struct state after[MAXCYCLES];
+    struct state start, first, s = { 0 };
     char line[100];
     pthread_t th;
     int cycle = 0, ports[2];
@@ -400,18 +402,19 @@ server(void)
         } else {
             servestop();
             s = settle(&start);
-            if (cycle++ == 0)
-                first = s;
+            after[cycle < MAXCYCLES ? cycle++ : cycle - 1] = s;
             printf("clean %" PRIu64 ", at most %d threads, now %ld KB\n", (uint64_t)totals.clean, s.peak, s.pages);
         }
         fflush(stdout);
     }
-    /* the more threads at once, the more free stacks are kept, two pages of each */
+    /* What malloc has in pieces, and the stacks of kernel threads, grow less and less: a leak goes on. The more threads at once,
+     * the more free stacks are kept, two pages of each. */
+    first = after[cycle / 2 > 0 ? cycle / 2 - 1 : 0];
     if (s.pages > first.pages + first.pages / 10 + 8192 + (s.peak > first.peak ? (s.peak - first.peak) * 12 : 0))
-        fail("%ld KB after the first cycle, %ld KB after the last of %d", first.pages, s.pages, cycle);
+        fail("%ld KB after cycle %d, %ld KB after the last of %d", first.pages, cycle / 2 > 0 ? cycle / 2 : 1, s.pages, cycle);
     printf("server: %" PRIu64 " connections (%" PRIu64 " whole, %" PRIu64 " cut), %" PRIu64 " detached, %" PRIu64 " joined, "
            "%" PRIu64 " with two threads, at most %d threads, %" PRIu64 " MB each way, %" PRIu64 " signals handled, %" PRIu64 " EINTR, "
-           "%" PRIu64 " + %" PRIu64 " timeouts in and out, %ld KB after the first cycle, %ld KB after the last\n",
+           "%" PRIu64 " + %" PRIu64 " timeouts in and out, %ld KB after half of the cycles, %ld KB after the last\n",
            (uint64_t)totals.accepted, (uint64_t)totals.clean, (uint64_t)(totals.cut + totals.stillborn), (uint64_t)totals.detached,
            (uint64_t)totals.joined, (uint64_t)totals.handoffs, s.peak, (uint64_t)(totals.bytes >> 20), (uint64_t)totals.signals,
            (uint64_t)totals.eintr, (uint64_t)totals.intimeouts, (uint64_t)totals.outtimeouts, first.pages, s.pages);
