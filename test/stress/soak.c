@@ -12,7 +12,7 @@
  * each byte came back, verified at both ends, and both ends have the same sums; no connection stood still for STALL
  * seconds (60) while something was to come; calls failed with nothing but EINTR, a timeout that was set, or
  * because the client cut the connection. And after each cycle the server has as many descriptors and threads as at the start,
- * and after the last no more memory than after the first, but for a tenth and 8 MB.
+ * and after the last no more memory than after half of the cycles, but for a tenth and 8 MB.
  *
  * LOOK is run as `LOOK drained PID` when the server's threads have all ended, and must succeed; and as `LOOK stalled PID`
  * before a server that hangs is killed. FAULT: flip, lose, fd, page, thread, hang or edge, made on purpose.
