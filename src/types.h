@@ -117,6 +117,9 @@ struct g {
     bool nopreempt;             /* a handler runs over code that must not be left half done; the G */
     bool urgblocked;            /* the program blocks SIGURG, which the kernel's mask never has; the G */
     bool masked;                /* in a call with a signal mask of its own: a handler that ran ends it; the G */
+    bool showing;               /* in a call that looks at signalfds: what is sent to it breaks that off; the G under siglock */
+    bool moved;                 /* and locked to its M meanwhile; the G */
+    bool raw;                   /* in syscall(2), which is no cancellation point; the G */
     bool sigdead;               /* it ends, and takes no signal any more; siglock */
     bool delivering;            /* in signal_deliver's loop, which will look again: a SIGURG need not; the G */
     bool sigsent;               /* the signal that it sends itself is under way: its siginfo follows; the G */

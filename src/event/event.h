@@ -52,6 +52,7 @@ struct polldesc {
     struct pdqueue rq, wq, pq;  /* under lock */
 };
 
+extern _Atomic bool socktimeouts;               /* some socket has SO_RCVTIMEO or SO_SNDTIMEO, or had */
 extern _Atomic bool signalfds;                  /* the program has one, or had */
 struct polldesc *pdget(int fd);                 /* classified; NULL: out of range or not open */
 struct polldesc *pdpeek(int fd);                /* as it is; NULL: out of range */

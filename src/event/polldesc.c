@@ -46,6 +46,18 @@ pdpeek(int fd)
     return fd >= 0 && fd < MAXFD && table != NULL ? &table[fd] : NULL;
 }
 
+_Atomic bool socktimeouts;
+
+/* Set before the first thread, or inherited. */
+static bool
+timed(int fd, int opt)
+{
+    struct { long sec, usec; } tv = { 0, 0 };
+    socklen_t len = sizeof tv;
+
+    return sys6(SYS_getsockopt, fd, SOL_SOCKET, opt, A(&tv), A(&len), 0) == 0 && (tv.sec != 0 || tv.usec != 0);
+}
+
 static enum fdclass
 socketclass(int fd)
 {
@@ -55,6 +67,8 @@ socketclass(int fd)
     sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, A(&type), A(&len), 0);
     sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, A(&listening), A(&len), 0);
     sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, A(&domain), A(&len), 0);
+    if (timed(fd, SO_RCVTIMEO) || timed(fd, SO_SNDTIMEO))
+        store_rlx(&socktimeouts, true);
     if (type != SOCK_STREAM)
         return listening ? FdListen : FdDgram;
     if (listening)

@@ -28,6 +28,8 @@ clock_gettime(clockid_t clock, struct timespec *ts)
     struct g *gp;
     int64_t ns;
 
+    if ((gp = curg) != NULL)
+        preemptpoint(gp);       /* a loop that waits for a time is nearly always in here, or in the vDSO */
     if (likely(clock >= 0 && clock != CLOCK_THREAD_CPUTIME_ID) || (gp = clockg(clock)) == NULL)
         return real.clock_gettime(clock, ts);
     ns = cputime(gp);

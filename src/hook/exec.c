@@ -9,13 +9,14 @@
 #define EXEC(call) \
     do { \
         struct g *gp = getg(); \
+        struct sigmoved moved = { 0 }; \
         int r; \
 \
         if (likely(gp == NULL)) \
             return call; \
-        signal_toexec(gp); \
+        signal_toexec(gp, &moved); \
         r = call; \
-        signal_fromexec(gp); \
+        signal_fromexec(gp, &moved); \
         return r; \
     } while (0)
 

@@ -30,7 +30,7 @@ cancelpoint(void)
 {
     struct g *gp = curg;
 
-    if (unlikely(gp != NULL && load_rlx(&gp->canceled)))
+    if (unlikely(gp != NULL && load_rlx(&gp->canceled)) && !gp->raw)
         real.pthread_testcancel();
 }
 

@@ -428,8 +428,10 @@ ioctl(int fd, unsigned long req, ...)
 HOOK int
 setsockopt(int fd, int level, int opt, const void *val, socklen_t len)
 {
-    if (level == SOL_SOCKET && (opt == SO_RCVTIMEO || opt == SO_SNDTIMEO))
-        io_timeouts();
+    enum { RcvTimeoNew = 66, SndTimeoNew = 67 };
+
+    if (level == SOL_SOCKET && (opt == SO_RCVTIMEO || opt == SO_SNDTIMEO || opt == RcvTimeoNew || opt == SndTimeoNew))
+        store_rlx(&socktimeouts, true);
     return real.setsockopt(fd, level, opt, val, len);
 }
 

@@ -90,16 +90,47 @@ pending(void *set, unsigned long size)
     return 0;
 }
 
+struct sigpair {
+    const sigset_t *set;
+    size_t size;
+};
+
+/* ppoll and pselect6 without a mask: poll and select, and what is left of the time is written back. */
+static long
+unmasked(long nr, const long a[6])
+{
+    struct timespec *ts = (void *)a[nr == SYS_ppoll ? 2 : 4];
+    int64_t ns = -1;
+    long r;
+
+    if (ts != NULL) {
+        if (ts->tv_sec < 0 || ts->tv_nsec < 0 || ts->tv_nsec >= 1000000000)
+            return -EINVAL;
+        ns = ts->tv_sec >= INT64_MAX / 1000000000 - 1 ? INT64_MAX : ts->tv_sec * 1000000000 + ts->tv_nsec;
+    }
+    r = nr == SYS_ppoll ? poll_poll((void *)a[0], (nfds_t)a[1], &ns)
+                        : poll_select((int)a[0], (void *)a[1], (void *)a[2], (void *)a[3], &ns);
+    if (ts != NULL && ns >= 0)
+        *ts = (struct timespec){ ns / 1000000000, ns % 1000000000 };
+    return r;
+}
+
 /* A call that takes a mask at `at`, or through the pair that at points to: as ppoll and its like do. */
 static long
 masked(long nr, const long a[6], const void *mask, int at)
 {
-    struct { const sigset_t *set; size_t size; } pair;
+    struct sigpair pair;
     long b[6];
     sigset_t own;
 
     if (mask == NULL)
-        return io_syscall(NoPoint | Blocks, nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+        switch (nr) {
+        case SYS_ppoll: case SYS_pselect6: return unmasked(nr, a);
+        case SYS_epoll_pwait: return poll_epoll((int)a[0], (void *)a[1], (int)a[2], (int)a[3]);
+        default: return io_syscall(NoPoint | Blocks, nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+        }
+    if (nr == SYS_pselect6 && ((struct sigpair *)a[5])->size != KSIGSET)
+        return -EINVAL;
     memcpy(b, a, sizeof b);
     pair.set = signal_callmask(mask, &own);
     pair.size = KSIGSET;
@@ -118,7 +149,7 @@ signals(long nr, const long a[6], long *r)
     case SYS_rt_sigpending: *r = pending((void *)a[0], (unsigned long)a[1]); return true;
     case SYS_rt_sigsuspend: *r = masked(nr, a, (void *)a[0], 0); return true;
     case SYS_ppoll: *r = masked(nr, a, (void *)a[3], 3); return true;
-    case SYS_pselect6: *r = masked(nr, a, a[5] != 0 ? *(void **)a[5] : NULL, 5); return true;
+    case SYS_pselect6: *r = masked(nr, a, a[5] != 0 ? ((struct sigpair *)a[5])->set : NULL, 5); return true;
     case SYS_epoll_pwait: case SYS_epoll_pwait2: *r = masked(nr, a, (void *)a[4], 4); return true;
     case SYS_rt_sigtimedwait:
         if (a[3] != KSIGSET)
@@ -196,9 +227,27 @@ descriptors(long nr, const long a[6], long *r)
 
 /* ---- the rest ---- */
 
+/* Nothing of it is libc's: neither what is pending nor the environment changes. */
+static long
+exec(long nr, const long a[6])
+{
+    struct g *gp = getg();
+    struct sigmoved moved = { 0 };
+    long r;
+
+    if (gp != NULL)
+        signal_toexec(gp, &moved);
+    r = sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (gp != NULL)
+        signal_fromexec(gp, &moved);
+    return r;
+}
+
 static bool
 process(long nr, const long a[6], long *r)
 {
+    if (nr == SYS_exit && getg() != NULL)
+        thread_vanish();
     switch (nr) {
     case SYS_nanosleep: *r = sleep_for((void *)a[0], (void *)a[1]); return true;
     case SYS_clock_nanosleep:
@@ -210,6 +259,8 @@ process(long nr, const long a[6], long *r)
     case SYS_sched_setaffinity: case SYS_sched_getaffinity: case SYS_sched_setscheduler: case SYS_sched_getscheduler:
     case SYS_sched_setparam: case SYS_sched_getparam: case SYS_setpriority: case SYS_getpriority:
         return affineraw(nr, a, r);
+    case SYS_execve: case SYS_execveat: *r = exec(nr, a); return true;
+    case SYS_exit: *r = sys3(SYS_exit, a[0], 0, 0); return true;
     case SYS_fork: case SYS_vfork: case SYS_clone: case SYS_clone3: *r = forkraw(nr, a); return true;
     case SYS_getrusage: *r = kernels(getrusage((__rusage_who_t)a[0], (void *)a[1])); return true;
     case SYS_timer_create: case SYS_timer_delete: *r = timerraw(nr, a); return true;
@@ -229,7 +280,12 @@ quick(long nr, const long a[6], long *r)
         return true;
     case SYS_gettid: case SYS_set_tid_address: *r = gettid(); return true;
     case SYS_sched_yield: *r = sched_yield(); return true;
-    case SYS_clock_gettime: *r = kernels(clock_gettime((clockid_t)a[0], (void *)a[1])); return true;
+    case SYS_clock_gettime:
+        if ((clockid_t)a[0] >= 0 && (clockid_t)a[0] != CLOCK_THREAD_CPUTIME_ID)
+            *r = sys3(SYS_clock_gettime, a[0], a[1], 0);
+        else
+            *r = kernels(clock_gettime((clockid_t)a[0], (void *)a[1]));
+        return true;
     }
     return false;
 }
@@ -243,24 +299,89 @@ timedfutex(long nr, const long a[6])
     return nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && a[3] != 0 ? Timed : 0;
 }
 
-/* Hooks are cancellation points; for the time of the call they are not, unless the thread wants to be cancelled anywhere. */
+/* What is read here before the kernel sees it. A bad pointer is an error, and not a crash. */
+static const struct {
+    short nr, arg, size;
+    bool null;                  /* may be NULL */
+} reads[] = {
+    { SYS_rt_sigaction, 1, sizeof(struct ksigaction), true }, { SYS_rt_sigaction, 2, sizeof(struct ksigaction), true },
+    { SYS_rt_sigprocmask, 1, KSIGSET, true }, { SYS_rt_sigprocmask, 2, KSIGSET, true }, { SYS_rt_sigpending, 0, KSIGSET, false },
+    { SYS_rt_sigsuspend, 0, KSIGSET, false }, { SYS_rt_sigtimedwait, 0, KSIGSET, false },
+    { SYS_rt_sigtimedwait, 1, sizeof(siginfo_t), true }, { SYS_rt_sigtimedwait, 2, 16, true },
+    { SYS_rt_tgsigqueueinfo, 3, sizeof(siginfo_t), false }, { SYS_signalfd4, 1, KSIGSET, false },
+    { SYS_ppoll, 2, 16, true }, { SYS_ppoll, 3, KSIGSET, true }, { SYS_pselect6, 4, 16, true }, { SYS_pselect6, 5, 16, true },
+    { SYS_epoll_pwait, 4, KSIGSET, true }, { SYS_epoll_pwait2, 4, KSIGSET, true }, { SYS_select, 4, 16, true },
+    { SYS_nanosleep, 0, 16, false }, { SYS_nanosleep, 1, 16, true }, { SYS_clock_nanosleep, 2, 16, false },
+    { SYS_clock_nanosleep, 3, 16, true }, { SYS_recvmsg, 1, sizeof(struct msghdr), false },
+    { SYS_sendmsg, 1, sizeof(struct msghdr), false }, { SYS_recvmmsg, 4, 16, true }, { SYS_timer_create, 1, 64, true },
+    { SYS_timer_create, 2, 8, false }, { SYS_getrusage, 1, sizeof(struct rusage), false }, { SYS_capget, 0, 8, false },
+    { SYS_capset, 0, 8, false },
+};
+
+/* A call that reads a set and then finds that it does not know what to do with it. */
+static bool
+unreadable(const void *p, size_t n)
+{
+    return sys4(SYS_rt_sigprocmask, -1, A(p), 0, KSIGSET) == -EFAULT ||
+           (n > KSIGSET && sys4(SYS_rt_sigprocmask, -1, A((const char *)p + n - KSIGSET), 0, KSIGSET) == -EFAULT);
+}
+
+/* Arrays: only as long as we would look at them; the others are the kernel's. */
+static bool
+badarray(long nr, const long a[6])
+{
+    enum { LONGEST = 1024 };
+    size_t each;
+    long at = 1;
+
+    switch (nr) {
+    case SYS_poll: case SYS_ppoll: each = sizeof(struct pollfd); at = 0; break;
+    case SYS_readv: case SYS_writev: each = sizeof(struct iovec); break;
+    case SYS_recvmmsg: case SYS_sendmmsg: each = sizeof(struct mmsghdr); break;
+    default: return false;
+    }
+    return a[at + 1] > 0 && a[at + 1] <= LONGEST && unreadable((void *)a[at], each * (size_t)a[at + 1]);
+}
+
+static bool
+badpointer(long nr, const long a[6])
+{
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+        const void *p;
+
+        if (reads[i].nr != nr)
+            continue;
+        p = (const void *)a[reads[i].arg];
+        if (p == NULL ? !reads[i].null : unreadable(p, (size_t)reads[i].size))
+            return true;
+    }
+    return badarray(nr, a);
+}
+
+/* Hooks are cancellation points: gp->raw says that they are not, unless the thread wants to be cancelled anywhere. */
 long
 rawcall(long nr, const long a[6])
 {
     struct g *gp = getg();
-    int saved = errno, state;
-    bool defer;
+    int saved = errno;
+    bool outer = false;
     long r;
 
-    if (quick(nr, a, &r))
-        return r;
-    defer = gp != NULL && !tlsasync(gp);
-    if (defer)
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    if (!messages(nr, a, &r) && !descriptors(nr, a, &r) && !signals(nr, a, &r) && !process(nr, a, &r))
-        r = io_syscall(NoPoint | timedfutex(nr, a), nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (defer)
-        pthread_setcancelstate(state, NULL);
+    if (gp != NULL) {
+        outer = gp->raw;
+        gp->raw = !tlsasync(gp);
+    }
+    if (!quick(nr, a, &r)) {
+        if (badpointer(nr, a))
+            r = -EFAULT;
+        else if (!messages(nr, a, &r) && !descriptors(nr, a, &r) && !signals(nr, a, &r) && !process(nr, a, &r))
+            r = io_syscall(NoPoint | timedfutex(nr, a), nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    }
+    if (gp != NULL) {
+        gp->raw = outer;
+        if (r == -EINTR && tlsasync(gp))
+            cancelpoint();
+    }
     errno = saved;
     return r;
 }

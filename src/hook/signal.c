@@ -131,7 +131,7 @@ static void
 masknow(const sigset_t *set)
 {
     if (curg != NULL)
-        curg->nopreempt = curg->masked = false; /* out of the handler, perhaps */
+        signal_left(curg);      /* perhaps */
     if (active)
         signal_mask(SIG_SETMASK, set, NULL);
 }
@@ -141,7 +141,7 @@ masknow(const sigset_t *set)
     name(struct __jmp_buf_tag env[1], int val) \
     { \
         if (curg != NULL) \
-            curg->nopreempt = curg->masked = false; \
+            signal_left(curg); \
         if (env->__mask_was_saved) \
             masknow((const sigset_t *)&env->__saved_mask); \
         real.name(env, val); \

@@ -116,8 +116,7 @@ static bool
 plain(long nr)
 {
     switch (nr) {
-    case SYS_exit: case SYS_exit_group:
-    case SYS_execve: case SYS_execveat: case SYS_rt_sigreturn: case SYS_getpid:
+    case SYS_exit_group: case SYS_rt_sigreturn: case SYS_getpid:
     case SYS_getcpu: case SYS_membarrier:
         return true;
     }

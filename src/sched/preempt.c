@@ -117,7 +117,7 @@ lookaround(struct g *gp, void *ucontext)
 
     gp->locks++;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
-    gp->nopreempt |= gp->lockedm != NULL || untouchable(gp, ucontext);
+    gp->nopreempt |= untouchable(gp, ucontext);
     if (gp->nopreempt && gp->m->p != NULL && load_rlx(&gp->m->p->preempt))
         gp->m->count.deferred++;
     gp->sigwork = true;

@@ -222,7 +222,7 @@ bool tlsasync(const struct g *gp);
 static inline bool
 cancelnow(const struct g *gp)
 {
-    return unlikely(load_rlx(&gp->canceled)) && tlscancelable(gp);
+    return unlikely(load_rlx(&gp->canceled)) && !gp->raw && tlscancelable(gp);
 }
 
 char *tlsforeignblock(struct g *gp);                    /* the thread pointer of a block that no G uses */

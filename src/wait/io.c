@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sys/uio.h>
 
 #ifndef RWF_NOWAIT
@@ -36,18 +37,11 @@ struct call {
 };
 
 static _Atomic bool packets;    /* pipes may be in packet mode: a short read says nothing */
-static _Atomic bool timeouts;   /* some socket has SO_RCVTIMEO or SO_SNDTIMEO */
 
 void
 io_packets(void)
 {
     store_rlx(&packets, true);
-}
-
-void
-io_timeouts(void)
-{
-    store_rlx(&timeouts, true);
 }
 
 static long
@@ -131,7 +125,7 @@ sockdeadline(struct call *c)
     socklen_t len = sizeof tv;
     int opt = c->queue == 'r' ? SO_RCVTIMEO : SO_SNDTIMEO;
 
-    if (likely(!load_rlx(&timeouts)) || sys6(SYS_getsockopt, c->fd, SOL_SOCKET, opt, A(&tv), A(&len), 0) < 0)
+    if (likely(!load_rlx(&socktimeouts)) || sys6(SYS_getsockopt, c->fd, SOL_SOCKET, opt, A(&tv), A(&len), 0) < 0)
         return 0;
     return io_until(&tv);
 }
@@ -178,12 +172,25 @@ begin(struct call *c, int fd, int queue, long *r)
     return true;
 }
 
+/* A datagram socket that is shut for reading: the kernel says so to calls that may block only. */
+static bool
+shut(int fd)
+{
+    struct pollfd p = { fd, POLLRDHUP, 0 };
+
+    return sys3(SYS_poll, A(&p), 1, 0) == 1 && (p.revents & POLLRDHUP) != 0;
+}
+
 /* Would block: waits. 0: try again, else the result of the call is *r. */
 static bool
 again(struct call *c, uint32_t seq, long *r)
 {
     if (pdnonblock(c->fd, c->pd)) {
         *r = -EAGAIN;
+        return false;
+    }
+    if (unlikely(load_rlx(&c->pd->hup)) && load_rlx(&c->pd->class) == FdDgram && c->queue == 'r' && shut(c->fd)) {
+        *r = blocking(c);
         return false;
     }
     if (c->deadline == 0)

@@ -46,23 +46,27 @@ receive(int fd, struct mmsghdr *vec, unsigned n, int flags, struct timespec *res
 {
     int64_t end = rest != NULL ? endof(rest) : 0;
     unsigned got = 0;
+    bool waited = false;
 
     for (;;) {
         long r = sys6(SYS_recvmmsg, fd, A(vec + got), n - got, flags | MSG_DONTWAIT, A(rest), 0);
 
-        if (r == -EAGAIN) {
+        if (r == -EAGAIN && (got == 0 || !(flags & MSG_WAITFORONE))) {
             r = io_recvmsg(fd, &vec[got].msg_hdr, flags & ~MSG_WAITFORONE);
             if (r >= 0) {
                 vec[got].msg_len = (unsigned)r;
+                waited = true;
                 r = 1;
             }
+        } else if (waited && (flags & MSG_WAITFORONE)) {
+            return r > 0 ? (long)got + r : (long)got;
         }
         if (r <= 0)
             return got > 0 ? (long)got : r;
         got += (unsigned)r;
         if (rest != NULL)
             *rest = left(end);
-        if (got == n || (flags & MSG_WAITFORONE) || (vec[got - 1].msg_hdr.msg_flags & MSG_OOB) ||
+        if (got == n || ((flags & MSG_WAITFORONE) && !waited) || (vec[got - 1].msg_hdr.msg_flags & MSG_OOB) ||
             (rest != NULL && rest->tv_sec == 0 && rest->tv_nsec == 0))
             return got;
     }

@@ -207,8 +207,11 @@ modeof(short events)
 static int
 wantedpoll(const struct pollfd *fds, nfds_t nfds, struct want *want)
 {
+    enum { LONGEST = 4096 };
     int n = 0;
 
+    if (nfds > LONGEST)         /* more may not even be there */
+        return -1;
     for (nfds_t i = 0; i < nfds; i++) {
         if (fds[i].fd < 0)
             continue;

@@ -128,7 +128,7 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     struct g *gp = curg;
     struct m *mp = active ? interruptedruntime() : NULL;
     uint64_t before, during = 0, all = ~UINT64_C(0);
-    bool outer, intr, masked, delivering;
+    bool outer, intr, masked, raw, delivering;
     int saved = errno;
 
     if (sig == SIGURG && !signal_caught(SIGURG))
@@ -172,6 +172,8 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     gp->nopreempt |= untouchable(gp, uc);
     masked = gp->masked;
     gp->masked = false;
+    raw = gp->raw;
+    gp->raw = false;
     delivering = gp->delivering;
     gp->delivering = false;     /* the handler takes what comes meanwhile, and may leave by longjmp */
     releasem(gp);
@@ -181,6 +183,7 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     gp->locks++;
     gp->nopreempt = outer;
     gp->delivering = delivering;
+    gp->raw = raw;
     memcpy(&before, &uc->uc_sigmask, sizeof before);    /* the handler may have changed it */
     before &= ~UNBLOCKABLE;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);       /* until the return from the frame sets `before` */
@@ -373,6 +376,22 @@ signal_caught(int sig)
     __sighandler_t handler = actions[sig].sa.sa_handler;
 
     return handler != SIG_DFL && handler != SIG_IGN;
+}
+
+/* A handler is left by a jump: what it stands on will not go on. */
+void
+signal_left(struct g *gp)
+{
+    gp->nopreempt = gp->masked = gp->raw = false;
+    if (likely(!gp->insys) || gp->locks > 0)
+        return;
+    gp->sigwait = 0;
+    gp->showing = false;
+    exitsyscall(gp);
+    if (gp->moved) {            /* what it had moved stays pending for its kernel thread, as if sent to the process */
+        gp->moved = false;
+        unlockOSThread(gp);
+    }
 }
 
 /* Before a wait that signals may end. */

@@ -12,6 +12,7 @@
 #include "wait/wait.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/signalfd.h>
 
 enum { MAXQUEUED = 4096, MAXDELIVER = 64 };
 
@@ -136,7 +137,7 @@ sendto_g(struct g *gp, const siginfo_t *info, bool process)
 
     signal_hold(me, &mine);
     lock(&siglock);
-    open = (maskof(gp) & bit(sig)) == 0 || (gp->sigwait & bit(sig)) != 0;
+    open = (maskof(gp) & bit(sig)) == 0 || (gp->sigwait & bit(sig)) != 0 || (gp->showing && !process);
     if (gp->sigdead || (process && !open)) {
         unlock(&siglock);
         signal_unhold(me, &mine);
@@ -444,57 +445,60 @@ signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, 
 
 /* ---- what is queued for a G, where the kernel has to know of it: exec, and reading a signalfd ---- */
 
-/* Pinned. What gp blocks is made pending for its kernel thread; how many. The kernel's mask is then all that
+/* Pinned. What of `set` is queued for gp is made pending for its kernel thread, and counted. The kernel's mask is then all that
  * the program knows to be blocked. Nothing is handled on the way. */
-static int
-tokernel(struct g *gp)
+static void
+tokernel(struct g *gp, uint64_t set, struct sigmoved *moved)
 {
     uint64_t all = ~UINT64_C(0), mask = maskof(gp);
     siginfo_t info;
-    int sig, n = 0;
+    int sig;
 
     if (load_rlx(&gp->sigpend) != 0)
         sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);
     do {
         lock(&siglock);
-        sig = dequeue(gp, mask, &info);
+        sig = dequeue(gp, set, &info);
         unlock(&siglock);
-        if (sig != 0)
-            sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(&info));
-        n += sig != 0;
-    } while (sig != 0);
+        if (sig == 0)
+            break;
+        sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(&info));
+        if (sig >= SIGRTMIN || moved->n[sig] == 0)
+            moved->n[sig]++;
+    } while (moved->n[sig] < UINT8_MAX);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&mask), 0, 8);
-    return n;
 }
 
-/* And back. */
+/* And back: so many of each, since the kernel gives what it has for the thread before what it has for the process. */
 static void
-fromkernel(struct g *gp)
+fromkernel(struct g *gp, struct sigmoved *moved)
 {
-    uint64_t mask = maskof(gp);
     struct timespec zero = { 0, 0 };
     siginfo_t info;
 
-    while (sys4(SYS_rt_sigtimedwait, A(&mask), A(&info), A(&zero), 8) > 0) {
-        lock(&siglock);
-        enqueue(gp, info.si_signo, &info, info.si_code != SI_TKILL && info.si_code != SI_QUEUE);
-        unlock(&siglock);
-    }
+    for (int sig = 1; sig <= 64; sig++)
+        for (uint64_t set = bit(sig); moved->n[sig] > 0; moved->n[sig]--) {
+            if (sys4(SYS_rt_sigtimedwait, A(&set), A(&info), A(&zero), 8) != sig)
+                continue;
+            lock(&siglock);
+            enqueue(gp, sig, &info, false);
+            unlock(&siglock);
+        }
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
     signal_unblocked(gp);
 }
 
 void
-signal_toexec(struct g *gp)
+signal_toexec(struct g *gp, struct sigmoved *moved)
 {
     acquirem(gp);
-    tokernel(gp);
+    tokernel(gp, maskof(gp), moved);
 }
 
 void
-signal_fromexec(struct g *gp)
+signal_fromexec(struct g *gp, struct sigmoved *moved)
 {
-    fromkernel(gp);
+    fromkernel(gp, moved);
     releasem(gp);
 }
 
@@ -506,40 +510,46 @@ watch(struct g *gp)
 
     acquirem(gp);
     lock(&siglock);
-    gp->sigwait = maskof(gp);
-    some = (load_rlx(&gp->sigpend) & gp->sigwait) != 0;
+    gp->showing = true;
+    some = (load_rlx(&gp->sigpend) & gp->sigmask) != 0;
     unlock(&siglock);
     releasem(gp);
     return some;
 }
 
 /* A call that looks at signalfds, which show what is pending for the process and for the thread that asks. What is queued
- * for gp has to be its kernel thread's for the time of the call. *again: a sender broke it off, and no handler ran. */
+ * for gp has to be its kernel thread's for the time of the call;
+ * what a read took of that does not come back. *again: a sender broke it off, and no handler ran. */
 long
 signal_showing(unsigned how, const long call[7], bool *again)
 {
     struct g *gp = getg();
-    bool moved;
+    struct sigmoved moved = { 0 };
+    const struct signalfd_siginfo *si = (const void *)call[2];
     long r;
 
     signal_begin(gp);
-    moved = watch(gp);
-    if (moved) {
+    if (watch(gp)) {
         lockOSThread(gp, GOSSAMER_LOCK_MUTEX);
+        gp->moved = true;
         acquirem(gp);
-        tokernel(gp);
+        tokernel(gp, gp->sigmask, &moved);
         sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
         releasem(gp);
         if (watch(gp))
             gp->sigwork = true; /* came just now */
     }
     r = io_syscall(how, call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
-    gp->sigwait = 0;
+    gp->showing = false;
     *again = r == -EINTR && !cancelnow(gp) && !gp->sigran;
-    if (moved) {
+    if (gp->moved) {
+        for (long n = call[0] == SYS_read && r > 0 ? r / (long)sizeof *si : 0; n > 0; n--, si++)
+            if (si->ssi_signo <= 64 && moved.n[si->ssi_signo] > 0)
+                moved.n[si->ssi_signo]--;
         acquirem(gp);
-        fromkernel(gp);
+        fromkernel(gp, &moved);
         releasem(gp);
+        gp->moved = false;
         unlockOSThread(gp);
     }
     return r;

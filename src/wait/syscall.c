@@ -9,8 +9,8 @@ static bool
 goeson(struct g *gp, unsigned how, long r, long nr)
 {
     if (r == NOTMADE)
-        return gp->sigwait == 0 && (!gp->masked || !gp->sigran);
-    if (r != -EINTR || ((how & NoPoint) == 0 && cancelnow(gp)) || gp->sigwait != 0)
+        return gp->sigwait == 0 && !gp->showing && (!gp->masked || !gp->sigran);
+    if (r != -EINTR || ((how & NoPoint) == 0 && cancelnow(gp)) || gp->sigwait != 0 || gp->showing)
         return false;           /* the latter looks at its queue first */
     if (!gp->sigran)
         return true;
@@ -56,8 +56,8 @@ io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f
         /* What was queued for us before the kernel could be interrupted is handled first; whoever queues it
          * sets sigwork, and then pokes us: see breakcall. A cancellation may have set it before we looked at
          * signals last, which cleared it: from here on nobody does. */
-        if ((how & NoPoint) == 0 && cancelnow(gp))
-            gp->sigwork = true;
+        if (((how & NoPoint) == 0 && cancelnow(gp)) || (gp->masked && gp->sigran))
+            gp->sigwork = true; /* the latter: a handler ran after signal_maskedcall had set the mask, and ends it */
         r = sys6_unless(&gp->sigwork, nr, a, b, c, d, e, f);
         exitsyscall(gp);        /* handlers of what is queued run in here */
     } while (unlikely(r == NOTMADE || r == -EINTR) && goeson(gp, how, r, nr));

@@ -79,10 +79,9 @@ unlockall(struct g *gp)
 }
 
 static _Noreturn void
-finish(struct g *gp)
+depart(struct g *gp)
 {
     probe1(exit, gp->goid);
-    tlsexit(gp);
     signal_flush(gp);
     kattr_drop(gp);
     if (unlikely(load_rlx(&masksused)))
@@ -92,6 +91,23 @@ finish(struct g *gp)
     if (unlikely(lastg(gp)))
         exit(0);                /* main called pthread_exit before, we were the last */
     goleave(gp, gone);
+}
+
+static _Noreturn void
+finish(struct g *gp)
+{
+    tlsexit(gp);
+    depart(gp);
+}
+
+/* exit(2) of the thread alone: nothing of libc's runs. */
+void
+thread_vanish(void)
+{
+    struct g *gp = curg;
+
+    gp->retval = NULL;
+    depart(gp);
 }
 
 /* It ended by unwinding out of a call of libc's: libc saw the cancellation first, or a handler in there exits. */
@@ -223,6 +239,7 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     gp->nopreempt = false;
     gp->urgblocked = me->urgblocked;
     gp->sigwait = 0;
+    gp->showing = gp->moved = gp->raw = gp->masked = false;
     store_rlx(&gp->sigpend, 0);
     store_rlx(&gp->canceled, false);
     store_rlx(&gp->joining, NULL);

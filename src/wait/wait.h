@@ -210,8 +210,11 @@ int signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts)
 const sigset_t *signal_callmask(const sigset_t *set, sigset_t *own);
 long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, long d, long e, long f); /* parks */
 bool signal_timer(int timer, int tid);  /* what it sends is for tid; 0: no longer; false: no room */
-void signal_toexec(struct g *gp);       /* what is queued is made pending in the kernel */
-void signal_fromexec(struct g *gp);     /* and back: there was no exec */
+_Noreturn void thread_vanish(void);     /* the calling G ends, without unwinding and destructors */
+void signal_left(struct g *gp);         /* of a handler, perhaps, by a jump */
+struct sigmoved { uint8_t n[65]; };     /* how many of each signal */
+void signal_toexec(struct g *gp, struct sigmoved *moved);       /* what is queued is made pending in the kernel */
+void signal_fromexec(struct g *gp, struct sigmoved *moved);     /* and back: there was no exec */
 /* A call that looks at signalfds: number and arguments; for a G. */
 long signal_showing(unsigned how, const long call[7], bool *again);
 long signal_fdread(int fd, void *buf, size_t n);
@@ -239,7 +242,6 @@ long io_connect(int fd, const struct sockaddr *sa, socklen_t len);
 int io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int64_t when);
 void io_packets(void);          /* O_DIRECT was set on something: a pipe may be in packet mode */
 int64_t io_until(const struct timeval *tv);     /* a deadline from now; 0: never, also for {0, 0} */
-void io_timeouts(void);         /* SO_RCVTIMEO or SO_SNDTIMEO was used */
 void io_closing(int fd);        /* wakes what waits for it; before the kernel closes it */
 /* A call of kind syscall: between entersyscall and exitsyscall. Blocks: it surely will; NoPoint: it is no
  * cancellation point, and goes on if the thread is cancelled; Timed: a handler ends it, whatever SA_RESTART says. */

@@ -26,10 +26,9 @@ module() {
     esac
     # it wants the network resource, but connects only to its own servers; the others would look up names with it
     [ "$m" = test_socketserver ] && more=(-u network)
-    # SIGINT is ignored in what a shell runs in the background, and then tests fail that wait for one, natively too;
     # a VSOCK connection to nobody never ends on some machines
-    timeout -k 5 "$LIMIT" env --default-signal=INT,QUIT ${run[@]+"${run[@]}"} "$py" -m test -v -i '*VSOCK*' \
-        ${more[@]+"${more[@]}"} --junit-xml "$tmp/$m.$side.xml" "$m" >"$tmp/$m.$side.out" 2>&1 </dev/null
+    timeout -k 5 "$LIMIT" ${run[@]+"${run[@]}"} "$py" -m test -v -i '*VSOCK*' ${more[@]+"${more[@]}"} \
+        --junit-xml "$tmp/$m.$side.xml" "$m" >"$tmp/$m.$side.out" 2>&1 </dev/null
     rc=$?
     "$py" "$real/python_results.py" "$tmp/$m.$side.xml" >"$tmp/$m.$side" 2>/dev/null || tail -n 15 "$tmp/$m.$side.out"
     return $rc
