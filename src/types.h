@@ -92,6 +92,7 @@ struct g {
     bool insys;                 /* between entersyscall and exitsyscall; the G */
     _Atomic bool canceled;      /* pthread_cancel was called for it */
     bool sigwork;               /* signals are queued for it that it does not block; senders set, the G clears */
+    bool hogging;               /* was preempted since it last parked; the G */
     bool wasready;              /* it made another G ready since it was last switched in; the G */
     uint8_t quick;              /* 0..3: how surely it parks soon after making one ready; the G */
     uint8_t waitreason;
@@ -177,6 +178,7 @@ struct m {
     bool blocked;               /* asleep on g0 with nothing held; its M and its signal handlers */
     _Atomic bool preempting;    /* SIGURG is on its way; sysmon sets, its M clears */
     volatile bool deferred;     /* a signal was put off until the G's locks is 0; its M */
+    uint64_t putoff;            /* which, since this M was idle last: pending for its kernel thread alone; its M */
     uint32_t rnd;
     struct note park;
     struct m *schedlink;        /* idle list; sched.lock */

@@ -279,6 +279,7 @@ killg(pthread_t th, int sig, int code, const union sigval *value)
 {
     struct g *gp = thread_of(th);
     siginfo_t info;
+    int r;
 
     if (gp == NULL)
         return ESRCH;
@@ -289,7 +290,10 @@ killg(pthread_t th, int sig, int code, const union sigval *value)
     fillinfo(&info, sig, code);
     if (value != NULL)
         info.si_value = *value;
-    return sendinfo(gp, &info);
+    r = sendinfo(gp, &info);
+    if (curg != NULL)
+        preemptpoint(curg);
+    return r;
 }
 
 HOOK int

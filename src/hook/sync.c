@@ -34,11 +34,18 @@ pthread_mutex_trylock(pthread_mutex_t *m)
 HOOK int
 pthread_mutex_unlock(pthread_mutex_t *m)
 {
+    struct g *gp;
+    int r;
+
     if (unlikely(!active))
         return libcs(m) ? realmutex_passive(real.pthread_mutex_unlock(m), -1) : real.pthread_mutex_unlock(m);
     if (libcs(m))
         return realmutex_unlock(m);
-    return -mutex_unlock(m);
+    r = -mutex_unlock(m);
+    gp = curg;
+    if (gp != NULL && unlikely(gp->sigwork))
+        unpin(pin());           /* a good place to be preempted: others may want what we have just given back */
+    return r;
 }
 
 HOOK int

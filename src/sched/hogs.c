@@ -74,6 +74,19 @@ hoglater(void)
         netpollbreak();
 }
 
+/* A hog wakes another: it makes room itself, at the end of the call that wakes. There it has just given something back
+ * that the other waits for. The middle of its slice is a bad place: a thread that holds a lock most of the time, and lets go of it for
+ * a moment again and again (an interpreter's), would be holding it whenever the other looks. */
+void
+hogyield(struct m *mp)
+{
+    store_rlx(&used, true);
+    store_rlx(&mp->p->global, true);
+    store_rlx(&mp->p->preempt, true);
+    mp->curg->sigwork = true;
+    sched.count.preempts++;
+}
+
 void
 hogpreempt(int n)
 {

@@ -38,8 +38,11 @@ idlestate(struct m *mp)
     atomic_thread_fence(memory_order_seq_cst);  /* blocked, then masksused; masksfirst the other way round */
     mask = load_rlx(&masksused) ? G0MASK : load_rlx(&idlemask);
     if (unlikely(mp->deferred)) {
+        uint64_t off = mp->putoff;
+
         mp->deferred = false;
-        setmask(mp, mask);      /* the handler runs in here; or another thread takes the signal */
+        mp->putoff = 0;
+        setmask(mp, mask & ~off);       /* the trampoline runs in here, and gives them to a G: nobody else can */
     }
     if (unlikely(mp->sigmask != mask))
         setmask(mp, mask);

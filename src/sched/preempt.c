@@ -4,7 +4,7 @@
  * G from inside the signal frame, which lies on the G's own stack and holds all its registers; whichever
  * M runs the G again returns through that frame. It must not be done where the G is a bystander of
  * something it cannot leave half done: pinned in the runtime, in libc and the dynamic loader (their internal locks
- * are the kernel's business, a waiter would block its M), in the vDSO (which may restart by its program
+ * are the kernel's business, a waiter would block its M; but see leaf), in the vDSO (which may restart by its program
  * counter), on an alternate signal stack, and anywhere in our own code, which may be the end of a handler of ours
  * that stands on top of one of these. There pp->preempt stays set, and the next way through the runtime
  * honours it.
@@ -26,7 +26,7 @@
 
 enum { MAXRANGES = 16 };
 
-static struct { uintptr_t lo, hi; } ranges[MAXRANGES];
+static struct { uintptr_t lo, hi; bool leaves; } ranges[MAXRANGES];        /* leaves: see leaf */
 static int nranges;
 static struct { uintptr_t lo, hi; } own;        /* our own code */
 bool asyncpreempt = true;
@@ -67,11 +67,44 @@ addranges(struct dl_phdr_info *info, size_t size, void *unused)
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
         if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X)) {
+            ranges[nranges].leaves = !covers(info, real.dlsym(RTLD_DEFAULT, "_dl_allocate_tls"));
             ranges[nranges].lo = info->dlpi_addr + ph->p_vaddr;
             ranges[nranges++].hi = info->dlpi_addr + ph->p_vaddr + ph->p_memsz;
         }
     }
     return 0;
+}
+
+static bool
+inlibs(uintptr_t pc)
+{
+    for (int i = 0; i < nranges; i++)
+        if (pc >= ranges[i].lo && pc < ranges[i].hi)
+            return true;
+    return pc >= own.lo && pc < own.hi;
+}
+
+/* Is there a call in front of this address? It may be anything: the kernel is asked first whether it can be read. */
+static bool
+aftercall(uintptr_t ret)
+{
+    const uint8_t *p = (const uint8_t *)ret;
+
+    if (sys4(SYS_rt_sigprocmask, -1, (long)ret - 8, 0, 8) == -EFAULT)
+        return false;
+    return p[-5] == 0xe8 || (p[-6] == 0xff && (p[-5] == 0x15 || (p[-5] & 0xf8) == 0x90)) ||
+           (p[-2] == 0xff && (p[-1] & 0xf8) == 0xd0) || (p[-3] == 0xff && ((p[-2] & 0xf8) == 0x50 || p[-2] == 0x14)) ||
+           (p[-4] == 0xff && p[-3] == 0x54) || (p[-7] == 0xff && p[-6] == 0x94);
+}
+
+/* A function of libc's that has no frame yet and was called by the program: a copy of memory, the call of the kernel behind
+ * stat. It can hold no lock, since it has called nobody. Loops over such functions are hardly ever seen outside of them. */
+static bool
+leaf(uintptr_t sp)
+{
+    uintptr_t ret = *(const uintptr_t *)sp;
+
+    return !inlibs(ret) && aftercall(ret);
 }
 
 bool
@@ -83,7 +116,7 @@ untouchable(struct g *gp, const void *ucontext)
     if (pc >= own.lo && pc < own.hi)
         return true;
     for (int i = 0; i < nranges; i++)
-        if (pc >= ranges[i].lo && pc < ranges[i].hi)
+        if (pc >= ranges[i].lo && pc < ranges[i].hi && (!ranges[i].leaves || !leaf(sp)))
             return true;
     return gp->altstack.ss_sp != NULL && sp - (uintptr_t)gp->altstack.ss_sp < gp->altstack.ss_size;
 }
@@ -123,6 +156,8 @@ lookaround(struct g *gp, void *ucontext)
     gp->sigwork = true;
     unpin(gp);
     gp->nopreempt = outer;
+    if (load_rlx(&gp->m->p->preempt))
+        gp->sigwork = true;     /* put off: for the next way through the runtime */
 }
 
 /* At the edges of a program's handler the kernel's mask is not yet, or no longer, the one that gp is known to

@@ -167,6 +167,7 @@ leave(struct m *mp, struct g *gp, enum prevop op)
         mp->count.preempted++;
         op = PrevPreempt;
     }
+    gp->hogging = op == PrevPreempt || (op == PrevYield && gp->hogging);
     if (unlikely(gp->cpuclock))
         cpuoff(gp);
     mp->prev = gp;
@@ -296,7 +297,10 @@ ready(struct m *mp, struct g *gp)
         lock(&sched.lock);
         globrunqput(gp);
         unlock(&sched.lock);
-        hogpreempt(1);
+        if (mp->curg->hogging)
+            hogyield(mp);
+        else
+            hogpreempt(1);
         return;
     }
     runqput(pp, gp, true);

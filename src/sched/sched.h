@@ -161,6 +161,7 @@ globalturn(struct p *pp)
 }
 
 void hoglater(void);                                    /* one of them still waits */
+void hogyield(struct m *mp);                             /* the M's G, pinned */
 void hogpreempt(int n);                                 /* n Gs have been put into the global queue */
 void hoglook(int64_t now);                              /* sysmon */
 void hogsleep(int64_t delay);                           /* sysmon */

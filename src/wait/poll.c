@@ -321,8 +321,11 @@ poll_select(int n, fd_set *rd, fd_set *wr, fd_set *ex, int64_t *ns)
             a.in[i] = &in[i];
         }
     nwant = wanted(&a, want);
-    if (*ns == 0 && !load_rlx(&signalfds))
-        return asking(gp, &a);
+    if (*ns == 0 && !load_rlx(&signalfds)) {
+        r = asking(gp, &a);
+        preemptpoint(gp);
+        return r;
+    }
     if (nwant >= 0 && *ns != 0)
         r = waitfds(gp, &a, want, nwant, when);
     if (r == -EPERM)

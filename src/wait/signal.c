@@ -66,6 +66,7 @@ putoff(struct m *mp, int sig, siginfo_t *info, ucontext_t *uc)
     sys4(SYS_rt_sigprocmask, SIG_BLOCK, A(&bit), 0, 8);         /* SA_NODEFER */
     sigaddset(&uc->uc_sigmask, sig);
     sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(info));
+    mp->putoff |= bit;
     mp->deferred = true;
 }
 

@@ -105,8 +105,10 @@ sleep_clock(clockid_t clock, int flags, const struct timespec *req, struct times
     if (!valid(req) || req->tv_sec < 0)
         return -EINVAL;
     for (;;) {
-        if (deadline(clock, req, &when) < 0 || clocknow(clock) >= nanoseconds(req))
+        if (deadline(clock, req, &when) < 0 || clocknow(clock) >= nanoseconds(req)) {
+            gosched(gp);
             return 0;
+        }
         signal_begin(gp);
         if (!parkuntil(gp, when) && (gp->sigran || cancelnow(gp)))
             return -EINTR;

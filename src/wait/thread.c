@@ -230,7 +230,7 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     gp->sigmask = me->sigmask;
     memset(&gp->altstack, 0, sizeof gp->altstack);
     gp->quick = 0;
-    gp->wasready = false;
+    gp->wasready = gp->hogging = false;
     gp->runs = 0;
     gp->specused = false;
     gp->sigwork = gp->sigdead = false;
