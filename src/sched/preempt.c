@@ -90,8 +90,8 @@ aftercall(uintptr_t ret)
 {
     const uint8_t *p = (const uint8_t *)ret;
 
-    if (sys4(SYS_rt_sigprocmask, -1, (long)ret - 8, 0, 8) == -EFAULT)
-        return false;
+    if (ret <= 4096 || sys4(SYS_rt_sigprocmask, -1, (long)ret - 8, 0, 8) == -EFAULT)
+        return false;           /* NULL is no set, and no error */
     return p[-5] == 0xe8 || (p[-6] == 0xff && (p[-5] == 0x15 || (p[-5] & 0xf8) == 0x90)) ||
            (p[-2] == 0xff && (p[-1] & 0xf8) == 0xd0) || (p[-3] == 0xff && ((p[-2] & 0xf8) == 0x50 || p[-2] == 0x14)) ||
            (p[-4] == 0xff && p[-3] == 0x54) || (p[-7] == 0xff && p[-6] == 0x94);
