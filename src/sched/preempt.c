@@ -147,6 +147,7 @@ static void
 lookaround(struct g *gp, void *ucontext)
 {
     bool outer = gp->nopreempt;
+    struct p *pp;
 
     gp->locks++;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
@@ -156,7 +157,8 @@ lookaround(struct g *gp, void *ucontext)
     gp->sigwork = true;
     unpin(gp);
     gp->nopreempt = outer;
-    if (load_rlx(&gp->m->p->preempt))
+    pp = gp->m->p;              /* perhaps another by now */
+    if (pp != NULL && load_rlx(&pp->preempt))
         gp->sigwork = true;     /* put off: for the next way through the runtime */
 }
 
