@@ -42,7 +42,8 @@ templatethread(void *unused)
     pthread_t monitor;
     pthread_attr_t attr;
 
-    setmask(&sigm, G0MASK);     /* until masks are used; sysmon inherits it */
+    /* sysmon inherits this: it is never poked, and a SIGURG of the program's is for an M. */
+    setmask(&sigm, G0MASK | UINT64_C(1) << (SIGURG - 1));
     curm = &sigm;
     store_rlx(&sigm.tid, (int)sys3(SYS_gettid, 0, 0, 0));
     templatefault = tlstemplate(templatestack, TEMPLATESTACK);
@@ -53,6 +54,7 @@ templatethread(void *unused)
         if (real.pthread_create(&monitor, &attr, sysmon, NULL) != 0)
             templatefault = "no kernel thread for the monitor";
     }
+    setmask(&sigm, G0MASK);     /* until masks are used */
     notewakeup(&templatedone);
     if (templatefault != NULL)
         return unused;

@@ -11,6 +11,7 @@
 #include "base/probe.h"
 #include "base/real.h"
 #include <errno.h>
+#include <string.h>
 
 enum { G0STACK = 256 << 10 };
 
@@ -172,11 +173,18 @@ undostart(struct m *mp)
 void *
 templateloop(void *unused)
 {
+    uint64_t mask = G0MASK | UINT64_C(1) << (SIGURG - 1);
     pthread_attr_t attr;
+    sigset_t first;
 
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, G0STACK);
+    /* Until mstart has said who they are, new Ms block SIGURG, too: one that is pending for the process, since all Gs block it, would be
+     * handled in libc's part of their start. */
+    sigemptyset(&first);
+    memcpy(&first, &mask, sizeof mask);
+    pthread_attr_setsigmask_np(&attr, &first);
     for (;;) {
         struct m *mp, *next;
 
@@ -218,6 +226,7 @@ mstart(void *arg)
     mp->robust = tlsrobust();
     mp->sigmask = 0;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&mp->sigmask), 8);
+    setmask(mp, mp->sigmask & ~(UINT64_C(1) << (SIGURG - 1)));
     if (mp->lockedg != NULL) {
         /* made by mclone: its P comes with its G, perhaps it is in nextp already; see stoplockedm */
     } else if (mp->nextp != NULL) {

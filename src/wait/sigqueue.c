@@ -233,6 +233,11 @@ signal_process(const siginfo_t *info, uint64_t *mask)
         signal_handon(gp, info);
         return true;
     }
+    /* SIGURG must not be blocked here, or pokes would not come through: main has it pending. */
+    if (info->si_signo == SIGURG && !*(volatile bool *)&signal_main->sigdead) {
+        signal_send(signal_main, info);
+        return true;
+    }
     *mask |= b;                 /* the last G that had it open has ended */
     store_rlx(&maskstale, true);
     sendagain(info);
