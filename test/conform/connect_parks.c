@@ -166,6 +166,10 @@ others(void *arg)
     printf("then: %s\n", errname(e));
     close(fd);
     close(l);
+    l = socket(AF_INET, SOCK_STREAM, 0);        /* bound, so that nobody else listens there */
+    addr.sin_port = 0;
+    len = sizeof addr;
+    CHECK(bind(l, (void *)&addr, sizeof addr) == 0 && getsockname(l, (void *)&addr, &len) == 0);
     fd = socket(AF_INET, SOCK_STREAM, 0);
     r = connect(fd, (void *)&addr, sizeof addr);
     printf("nobody there: %s\n", result(r));
@@ -178,6 +182,7 @@ others(void *arg)
     r = connect(fd, (void *)&addr, sizeof addr);
     printf("datagram: %s\n", result(r));
     close(fd);
+    close(l);
     return arg;
 }
 
