@@ -114,7 +114,7 @@ hoglook(int64_t now)
             seen[i].tick = tick;
             seen[i].since = now;
         }
-        all = all && load_rlx(&pp->status) == Prunning && now - seen[i].since >= TURNUS * 1000;
+        all = all && load_rlx(&pp->status) == Prunning && now - seen[i].since >= TURNUS * INT64_C(1000);
     }
     /* As long as there was one to preempt. Not for as long as somebody who was woken waits: where there are more
      * connections than can be served, that is always. */

@@ -394,18 +394,17 @@ recvmsgall(struct call *c, const struct msghdr *msg)
     size_t want = total(msg->msg_iov, (int)msg->msg_iovlen), done = 0;
     struct iovec window[WINDOW];
     struct msghdr rest = { .msg_iov = window };
+    long r;
 
-    for (;;) {
-        long r = recvloop(c, 2, want - done);
-
-        if (r <= 0)
-            return done > 0 ? (long)done : r;
+    while ((r = recvloop(c, 2, want - done)) > 0) {
         done += (size_t)r;
         if (done >= want)
-            return (long)done;
+            break;
         rest.msg_iovlen = (size_t)behind(window, msg->msg_iov, (int)msg->msg_iovlen, done);
         c->a[1] = A(&rest);
     }
+    c->a[1] = A(msg);
+    return done > 0 ? (long)done : r;
 }
 
 long
