@@ -119,11 +119,11 @@ struct g {
     bool urgblocked;            /* the program blocks SIGURG, which the kernel's mask never has; the G */
     bool masked;                /* in a call with a signal mask of its own: a handler that ran ends it; the G */
     bool showing;               /* in a call that looks at signalfds: what is sent to it breaks that off; the G under siglock */
-    bool moved;                 /* and locked to its M meanwhile; the G */
     bool raw;                   /* in syscall(2), which is no cancellation point; the G */
     bool sigdead;               /* it ends, and takes no signal any more; siglock */
     bool delivering;            /* in signal_deliver's loop, which will look again: a SIGURG need not; the G */
     bool sigsent;               /* the signal that it sends itself is under way: its siginfo follows; the G */
+    struct sigmoved *moved;     /* in such a call, on its stack: what it has made pending for its M, to which it is locked; the G */
     uint64_t sent[6];           /* as much of it as the kernel keeps */
     bool sigran;                /* a handler has run; the G's handlers set, its waits clear */
     bool sigintr;               /* one of them without SA_RESTART; likewise */
@@ -178,7 +178,7 @@ struct m {
     bool blocked;               /* asleep on g0 with nothing held; its M and its signal handlers */
     _Atomic bool preempting;    /* SIGURG is on its way; sysmon sets, its M clears */
     volatile bool deferred;     /* a signal was put off until the G's locks is 0; its M */
-    uint64_t putoff;            /* which, since this M was idle last: pending for its kernel thread alone; its M */
+    uint64_t putoff;            /* which have not come again yet: pending for its kernel thread alone; its M */
     uint32_t rnd;
     struct note park;
     struct m *schedlink;        /* idle list; sched.lock */

@@ -11,8 +11,8 @@
  * While this lasts the Ps take turns between the global queue and their own, and those who were woken go before the others in
  * the global queue, unless none of the others had a turn for 5 ms: where more is ready than there are Ps for, nobody waits for ever.
  *
- * Fairness: a hog is only preempted in favour of a G that has waited, and not in its first half millisecond;
- * so hogs get at least that between two wake-ups.
+ * Fairness: a hog is only preempted in favour of a G that has waited, and not in its first half millisecond; so hogs get at least
+ * that between two wake-ups by others. Those that a hog makes itself are its own choice of the moment: see hogyield.
  */
 #include "sched/sched.h"
 

@@ -37,12 +37,9 @@ idlestate(struct m *mp)
     altoff(mp);
     atomic_thread_fence(memory_order_seq_cst);  /* blocked, then masksused; masksfirst the other way round */
     mask = load_rlx(&masksused) ? G0MASK : load_rlx(&idlemask);
-    if (unlikely(mp->deferred)) {
-        uint64_t off = mp->putoff;
-
+    if (unlikely(mp->putoff != 0)) {
         mp->deferred = false;
-        mp->putoff = 0;
-        setmask(mp, mask & ~off);       /* the trampoline runs in here, and gives them to a G: nobody else can */
+        setmask(mp, mask & ~mp->putoff);       /* the trampoline runs in here, and gives them to a G: nobody else can */
     }
     if (unlikely(mp->sigmask != mask))
         setmask(mp, mask);

@@ -249,8 +249,8 @@ globpop(void)
 }
 
 /* A fair share (or max) of the global queue: one is returned, the others go to pp's ring. A share is not one more, as it is in
- * Go: of three Gs that compute on two Ps one would go to the ring of a P that has one already, time and again. runqsize becomes smaller last: who
- * goes idle reads it without the lock, and must see each G here or there. */
+ * Go: of three Gs that compute on two Ps one would go to the ring of a P that has one already, time and again.
+ * runqsize becomes smaller last: who goes idle reads it without the lock, and must see each G here or there. */
 struct g *
 globrunqget(struct p *pp, int max)
 {

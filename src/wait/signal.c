@@ -139,6 +139,8 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
         errno = saved;
         return;
     }
+    if ((mp = gp != NULL ? gp->m : curm) != NULL)
+        mp->putoff &= ~(UINT64_C(1) << (sig - 1));
     if (active && !fault(sig, info)) {
         uint64_t mine = 0;
         bool gone;
@@ -389,10 +391,8 @@ signal_left(struct g *gp)
     gp->sigwait = 0;
     gp->showing = false;
     exitsyscall(gp);
-    if (gp->moved) {            /* what it had moved stays pending for its kernel thread, as if sent to the process */
-        gp->moved = false;
-        unlockOSThread(gp);
-    }
+    if (gp->moved != NULL)      /* the frame that has it is still there */
+        signal_moveback(gp);
 }
 
 /* Before a wait that signals may end. */

@@ -507,6 +507,16 @@ signal_fromexec(struct g *gp, struct sigmoved *moved)
     releasem(gp);
 }
 
+void
+signal_moveback(struct g *gp)
+{
+    acquirem(gp);
+    fromkernel(gp, gp->moved);
+    gp->moved = NULL;
+    releasem(gp);
+    unlockOSThread(gp);
+}
+
 /* Senders of what gp blocks shall break off its call from now on. True: some is queued already. */
 static bool
 watch(struct g *gp)
@@ -536,7 +546,7 @@ signal_showing(unsigned how, const long call[7], bool *again)
     signal_begin(gp);
     if (watch(gp)) {
         lockOSThread(gp, GOSSAMER_LOCK_MUTEX);
-        gp->moved = true;
+        gp->moved = &moved;
         acquirem(gp);
         tokernel(gp, gp->sigmask, &moved);
         sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
@@ -547,15 +557,11 @@ signal_showing(unsigned how, const long call[7], bool *again)
     r = io_syscall(how, call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
     gp->showing = false;
     *again = r == -EINTR && !cancelnow(gp) && !gp->sigran;
-    if (gp->moved) {
+    if (gp->moved != NULL) {
         for (long n = call[0] == SYS_read && r > 0 ? r / (long)sizeof *si : 0; n > 0; n--, si++)
             if (si->ssi_signo <= 64 && moved.n[si->ssi_signo] > 0)
                 moved.n[si->ssi_signo]--;
-        acquirem(gp);
-        fromkernel(gp, &moved);
-        releasem(gp);
-        gp->moved = false;
-        unlockOSThread(gp);
+        signal_moveback(gp);
     }
     return r;
 }

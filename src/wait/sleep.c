@@ -93,6 +93,7 @@ sleep_clock(clockid_t clock, int flags, const struct timespec *req, struct times
 {
     struct g *gp = getg();
     int64_t when;
+    bool slept = false;
 
     /* Other clocks (CPU time, boot time) are the kernel's business. */
     if (gp == NULL || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)) {
@@ -106,10 +107,12 @@ sleep_clock(clockid_t clock, int flags, const struct timespec *req, struct times
         return -EINVAL;
     for (;;) {
         if (deadline(clock, req, &when) < 0 || clocknow(clock) >= nanoseconds(req)) {
-            gosched(gp);
+            if (!slept)         /* who has waited for its time goes on at once */
+                gosched(gp);
             return 0;
         }
         signal_begin(gp);
+        slept = true;
         if (!parkuntil(gp, when) && (gp->sigran || cancelnow(gp)))
             return -EINTR;
     }

@@ -239,7 +239,8 @@ thread_create(pthread_t *th, const struct newthread *nt, void *(*fn)(void *), vo
     gp->nopreempt = false;
     gp->urgblocked = me->urgblocked;
     gp->sigwait = 0;
-    gp->showing = gp->moved = gp->raw = gp->masked = false;
+    gp->showing = gp->raw = gp->masked = false;
+    gp->moved = NULL;
     store_rlx(&gp->sigpend, 0);
     store_rlx(&gp->canceled, false);
     store_rlx(&gp->joining, NULL);

@@ -212,6 +212,7 @@ long signal_maskedcall(const sigset_t *set, long nr, long a, long b, long c, lon
 bool signal_timer(int timer, int tid);  /* what it sends is for tid; 0: no longer; false: no room */
 _Noreturn void thread_vanish(void);     /* the calling G ends, without unwinding and destructors */
 void signal_left(struct g *gp);         /* of a handler, perhaps, by a jump */
+void signal_moveback(struct g *gp);     /* what signal_showing had moved to the kernel */
 struct sigmoved { uint8_t n[65]; };     /* how many of each signal */
 void signal_toexec(struct g *gp, struct sigmoved *moved);       /* what is queued is made pending in the kernel */
 void signal_fromexec(struct g *gp, struct sigmoved *moved);     /* and back: there was no exec */
