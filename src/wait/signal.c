@@ -46,16 +46,16 @@ fault(int sig, const siginfo_t *info)
     return faultsignal(sig) && info->si_code > 0;
 }
 
-/* The M whose runtime this signal interrupted, or NULL. */
-static struct m *
+/* Whether this signal interrupted the runtime, on an M. */
+static bool
 interruptedruntime(void)
 {
     struct g *gp = curg;
     struct m *mp = curm;
 
     if (gp != NULL)
-        return gp->locks > 0 ? gp->m : NULL;
-    return mp != NULL && !mp->blocked ? mp : NULL;
+        return gp->locks > 0;
+    return mp != NULL && !mp->blocked;
 }
 
 static void
@@ -127,20 +127,21 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
 {
     ucontext_t *uc = ucontext;
     struct g *gp = curg;
-    struct m *mp = active ? interruptedruntime() : NULL;
     uint64_t before, during = 0, all = ~UINT64_C(0);
     bool outer, intr, masked, raw, delivering;
     int saved = errno;
 
     if (sig == SIGURG && !signal_caught(SIGURG))
         return;                 /* ours, come late */
-    if (mp != NULL && !fault(sig, info)) {
-        putoff(mp, sig, info, uc);
+    if (active && interruptedruntime() && !fault(sig, info)) {
+        putoff(gp != NULL ? gp->m : curm, sig, info, uc);
         errno = saved;
         return;
     }
-    if ((mp = gp != NULL ? gp->m : curm) != NULL)
-        mp->putoff &= ~(UINT64_C(1) << (sig - 1));
+    if (gp != NULL)
+        gp->m->putoff &= ~(UINT64_C(1) << (sig - 1));
+    else if (curm != NULL)
+        curm->putoff &= ~(UINT64_C(1) << (sig - 1));
     if (active && !fault(sig, info)) {
         uint64_t mine = 0;
         bool gone;

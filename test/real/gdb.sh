@@ -40,13 +40,16 @@ attach() {
     cat "$tmp/prog.out"
 }
 
-# start SIDE: a breakpoint in every thread; what gdb saw, without addresses and numbers of threads
+# start SIDE: a breakpoint in every thread; what gdb saw, without addresses and numbers of threads. A visit counts once: a
+# thread that is preempted at the breakpoint itself goes on there on another kernel thread, for which gdb stops again.
 start() {
     local side=$1 env=()
     [ "$side" = native ] || env=(-ex "set environment LD_PRELOAD $lib" -ex "set environment GOMAXPROCS $side")
-    printf '%s\n' 'break visited' commands silent 'bt 2' continue end run >"$tmp/script"
+    printf '%s\n' 'break visited' commands silent 'printf "visit %d\n", seen' 'bt 2' continue end run >"$tmp/script"
     timeout -k 5 "$LIMIT" gdb -nx -batch ${env[@]+"${env[@]}"} -x "$tmp/script" --args "$prog" 100000000 >"$tmp/gdb.out" 2>&1 </dev/null
-    sed -En 's/^#[01] +(0x[0-9a-f]+ in )?([a-z]+) \(.*/\2/p; /^seen|exited with|received signal|^Thread .*stopped/s/^\[Inferior.*exited/exited/p' "$tmp/gdb.out" | sort | uniq -c
+    awk '/^visit / { again = $2 in seen; seen[$2] } !/^#/ || !again' "$tmp/gdb.out" |
+        sed -En 's/^#[01] +(0x[0-9a-f]+ in )?([a-z]+) \(.*/\2/p; /^seen|exited with|received signal|^Thread .*stopped/s/^\[Inferior.*exited/exited/p' |
+        sort | uniq -c
 }
 
 rounds=1
