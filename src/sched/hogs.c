@@ -16,10 +16,11 @@
  */
 #include "sched/sched.h"
 
-enum { TURNUS = 500, LINGER = 50 * 1000000, LONGEST = 10 * 1000000 };
+/* SHARE: hogs that are preempted must have had at least this part of one P's time, a fourth, to count as still there. */
+enum { TURNUS = 500, LINGER = 50 * 1000000, LONGEST = 10 * 1000000, SHARE = 4 };
 
 _Atomic bool hogs;              /* sysmon writes */
-static _Atomic bool used;       /* a hog was preempted since sysmon looked last: there still are some */
+static _Atomic uint64_t used;   /* ticks that hogs computed until they were preempted, since sysmon took it last */
 static _Atomic bool pending;    /* a G waits at the head of the queue, but all slices were too young */
 
 static uint64_t
@@ -60,7 +61,7 @@ trypreempt(void)
 
     if (pp == NULL || old < TURNUS * ticks_per_us)
         return false;
-    store_rlx(&used, true);
+    atomic_fetch_add_explicit(&used, old, memory_order_relaxed);
     store_rlx(&pp->global, true);
     preemptone(pp);
     return true;
@@ -80,7 +81,7 @@ hoglater(void)
 void
 hogyield(struct m *mp)
 {
-    store_rlx(&used, true);
+    atomic_fetch_add_explicit(&used, age(mp->p, cpu_ticks()), memory_order_relaxed);
     store_rlx(&mp->p->global, true);
     store_rlx(&mp->p->preempt, true);
     mp->curg->sigwork = true;
@@ -102,7 +103,7 @@ void
 hoglook(int64_t now)
 {
     static struct { uint32_t tick; int64_t since; } seen[MAXPROCS];
-    static int64_t last;
+    static int64_t last, taken;
     bool all = load_rlx(&sched.npidle) == 0;
 
     /* For half a millisecond as we see it: slicestart is older where Gs follow one another without g0. */
@@ -116,9 +117,17 @@ hoglook(int64_t now)
         }
         all = all && load_rlx(&pp->status) == Prunning && now - seen[i].since >= TURNUS * INT64_C(1000);
     }
-    /* As long as there was one to preempt. Not for as long as somebody who was woken waits: where there are more
-     * connections than can be served, that is always. */
-    if (all || (load_rlx(&hogs) && atomic_exchange(&used, false)))
+    /* As long as those that were preempted had computed for a good part of the time: with ten thousand connections a G's call
+     * now and then lasts as long as a hog's slice, since the kernel does others' work in it. Not for as long as somebody who was
+     * woken waits: where there are more connections than can be served, that is always. */
+    if (now - taken >= LINGER / 2) {
+        uint64_t had = atomic_exchange(&used, 0) / ticks_per_us * 1000;
+
+        if (load_rlx(&hogs) && had >= (uint64_t)(now - taken) / SHARE)
+            last = now;
+        taken = now;
+    }
+    if (all)
         last = now;
     if (load_rlx(&hogs) != (now - last < LINGER))
         store_rlx(&hogs, now - last < LINGER);
