@@ -71,7 +71,7 @@ void pdreset(void);
 
 int netpollinit(void);                          /* 0 or -errno: then nothing can be registered */
 bool netpollopen(int fd, struct polldesc *pd);  /* pd->lock held; false: not pollable */
-void netpoll(int64_t delay, struct glist *list); /* ns; 0: do not wait, -1: for ever */
+bool netpoll(int64_t delay, struct glist *list); /* ns; 0: do not wait, -1: for ever. True: there may be more */
 void netpollwatch(int64_t delay, struct glist *list);   /* the same for sysmon */
 void netpollbreak(void);
 void netpollevent(int fd, uint32_t gen, uint32_t events, struct glist *list);    /* EPOLLIN and so on; claims */
@@ -86,7 +86,7 @@ extern _Atomic int pdhigh;                      /* no fd above it was ever regis
 
 /* ---- sweep.c ---- */
 
-void netpollsweep(struct glist *list);
+void netpollsweep(struct glist *list);          /* all events so far have been taken, and who they woke has run */
 void sweepreset(void);                          /* in a forked child */
 
 #endif

@@ -3,7 +3,7 @@
  * An fd is added once, at its first park, and never changed. An edge increments rseq or wseq of the fd's
  * polldesc and wakes one waiter of that direction (a thread-per-connection server accepts in many threads;
  * waking all would be a stampede) and all that poll() for it. The waiter that was woken passes the
- * readiness on if it leaves some; see wait/io.c. An event carries the generation of the fd number,
+ * readiness on if it leaves some; see wait/iocall.c. An event carries the generation of the fd number,
  * so that one that was in flight when the fd was closed and reused is recognised.
  *
  * Our two fds are moved to high numbers, where a program that counts or closes its own does not meet them.
@@ -271,7 +271,7 @@ epollwait(int ep, struct epoll_event *evs, int64_t delay)
     return sys6(SYS_epoll_wait, ep, A(evs), BATCH, delay > 1 << 30 ? 1 << 30 : delay, 0, 0);
 }
 
-static void
+static bool
 pollwith(int ep, int brk, int64_t delay, struct glist *list)
 {
     struct epoll_event evs[BATCH];
@@ -289,21 +289,21 @@ pollwith(int ep, int brk, int64_t delay, struct glist *list)
             netpollevent((int)(uint32_t)evs[i].data.u64, (uint32_t)(evs[i].data.u64 >> 32), evs[i].events, list);
         }
     }
+    return n == BATCH;
 }
 
-void
+bool
 netpoll(int64_t delay, struct glist *list)
 {
-    if (epfd >= 0) {
-        pollwith(epfd, breakfd, delay, list);
-        return;
-    }
+    if (epfd >= 0)
+        return pollwith(epfd, breakfd, delay, list);
     if (delay > 0)
         notetsleep(&fallback, delay);
     else if (delay < 0)
         notesleep(&fallback);
     if (delay != 0)
         noteclear(&fallback);
+    return false;
 }
 
 /* By the numbers that our fds have in sysmon's own table. */

@@ -3,7 +3,9 @@
  * An edge can only be lost if somebody goes behind our back: system calls in assembly that change or replace an fd. Such a G
  * would wait for ever. So once a second, while the process is not idle, and a few times after it has become so, an M looks at all
  * fds that somebody waits for. Ready is not lost yet: the event may be on its way, the G that it woke may not have run.
- * What is still ready after another second, without an event in between, is lost, and is counted (`rescued`).
+ * What is still ready after another second, without an event in between, is lost, and is counted (`rescued`). Where more is
+ * to be done than can be, both may take longer than a second: the M that looks takes all events first, and puts the
+ * look off until who was ready at the last one has had its turn (sched/findrunnable.c).
  */
 #include "event/event.h"
 #include <poll.h>

@@ -135,6 +135,19 @@ ourown(const char *name)
     return self != NULL && name != NULL ? elfsym(self, name) : NULL;
 }
 
+/* Is r libc's definition that ours stands for: its default version, or the only one, of old (__pthread_mutex_lock)? */
+static bool
+libcs(void *r, const char *name)
+{
+    void *newest = elfsym(elflibc(), name);
+    struct link_map *lm = NULL;
+    Dl_info info;
+
+    if (newest != NULL || r == NULL)
+        return r != NULL && r == newest;
+    return dladdr1(r, &info, (void **)&lm, RTLD_DL_LINKMAP) != 0 && lm == elflibc();
+}
+
 HOOK void *
 dlsym(void *restrict handle, const char *restrict name)
 {
@@ -148,7 +161,7 @@ dlsym(void *restrict handle, const char *restrict name)
     if (a == Ours)
         return own;
     r = real.dlsym(handle, name);
-    return r != NULL && r == elfsym(elflibc(), name) ? own : r;
+    return libcs(r, name) ? own : r;
 }
 
 /* Old versions of a name (the condition variables of LinuxThreads) are left to libc. */
@@ -163,5 +176,5 @@ dlvsym(void *restrict handle, const char *restrict name, const char *restrict ve
     if (a == Theirs || handle == RTLD_NEXT)
         return real.dlvsym(handle, name, version);
     r = real.dlvsym(handle, name, version);
-    return r != NULL && r == elfsym(elflibc(), name) ? own : r;
+    return libcs(r, name) ? own : r;
 }

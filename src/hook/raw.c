@@ -194,6 +194,14 @@ messages(long nr, const long a[6], long *r)
         *r = io_recvmmsg((int)a[0], (void *)a[1], (unsigned)a[2], (int)a[3], (void *)a[4]);
         return true;
     case SYS_sendmmsg: *r = io_sendmmsg((int)a[0], (void *)a[1], (unsigned)a[2], (int)a[3]); return true;
+    case SYS_preadv2: *r = io_preadv((int)a[0], (void *)a[1], (int)a[2], a[3], (int)a[5]); return true;
+    case SYS_pwritev2: *r = io_pwritev((int)a[0], (void *)a[1], (int)a[2], a[3], (int)a[5]); return true;
+    case SYS_sendfile: *r = io_sendfile((int)a[0], (int)a[1], (void *)a[2], (size_t)a[3]); return true;
+    case SYS_splice:
+        *r = io_splice((int)a[0], (void *)a[1], (int)a[2], (void *)a[3], (size_t)a[4], (unsigned)a[5]);
+        return true;
+    case SYS_tee: *r = io_tee((int)a[0], (int)a[1], (size_t)a[2], (unsigned)a[3]); return true;
+    case SYS_vmsplice: *r = io_vmsplice((int)a[0], (void *)a[1], (size_t)a[2], (unsigned)a[3]); return true;
     case SYS_accept: *r = io_accept((int)a[0], (void *)a[1], (void *)a[2], 0); return true;
     case SYS_accept4: *r = io_accept((int)a[0], (void *)a[1], (void *)a[2], (int)a[3]); return true;
     case SYS_connect: *r = io_connect((int)a[0], (void *)a[1], (socklen_t)a[2]); return true;
@@ -336,7 +344,7 @@ badarray(long nr, const long a[6])
 
     switch (nr) {
     case SYS_poll: case SYS_ppoll: each = sizeof(struct pollfd); at = 0; break;
-    case SYS_readv: case SYS_writev: each = sizeof(struct iovec); break;
+    case SYS_readv: case SYS_writev: case SYS_preadv2: case SYS_pwritev2: each = sizeof(struct iovec); break;
     case SYS_recvmmsg: case SYS_sendmmsg: each = sizeof(struct mmsghdr); break;
     default: return false;
     }

@@ -7,15 +7,18 @@
 #include <mqueue.h>
 #include <stdarg.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/random.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
+#include <termios.h>
 
 /* Their next-in-line definitions: a table of its own, since the list is here. */
 static struct {
 #define SYSCALL(ret, name, params, ...) ret(*name) params;
+#define PARKS SYSCALL
 #include "hook/syscalls.def"
 #undef SYSCALL
 } realcalls;
@@ -28,7 +31,21 @@ syscallinit(void)
 #undef SYSCALL
 }
 
-#define SYSCALL(ret, name, params, args, how, ...) \
+/* A call that parks, and is no cancellation point unless the thread wants to be cancelled anywhere. */
+#define nopoint(call) ({ \
+        struct g *gp_ = getg(); \
+        bool outer_ = gp_ != NULL && gp_->raw; \
+        long r_; \
+\
+        if (gp_ != NULL) \
+            gp_->raw = outer_ || !tlsasync(gp_); \
+        r_ = (call); \
+        if (gp_ != NULL) \
+            gp_->raw = outer_; \
+        r_; \
+    })
+
+#define CALL(ret, name, params, args, how, call) \
     HOOK ret \
     name params \
     { \
@@ -38,13 +55,18 @@ syscallinit(void)
             return realcalls.name args; \
         if (((how) & NoPoint) == 0) \
             cancelpoint(); \
-        r = io_syscall(how, __VA_ARGS__); \
+        r = (call); \
         if (r == -EINTR && ((how) & NoPoint) == 0) \
             cancelpoint(); \
         return (ret)sysret(r); \
     }
+#undef PARKS
+#define SYSCALL(ret, name, params, args, how, ...) CALL(ret, name, params, args, how, io_syscall(how, __VA_ARGS__))
+#define PARKS(ret, name, params, args, how, call) CALL(ret, name, params, args, how, ((how) & NoPoint) ? nopoint(call) : (call))
 #include "hook/syscalls.def"
 #undef SYSCALL
+#undef PARKS
+#undef CALL
 
 /* ---- open ---- */
 

@@ -13,5 +13,7 @@ vfork:
 1:      jmp     vforkactive
         .cfi_endproc
         .size   vfork, . - vfork
+        .globl  __vfork
+        .set    __vfork, vfork
 
         .section .note.GNU-stack, "", @progbits

@@ -63,17 +63,42 @@ pollnetwork(struct m *mp)
     return gp;
 }
 
+/* Have those who were ready when this was true last had their turn? They queue, and each turn is a tick; not all queues are
+ * strictly first come, first served, so it has to be some more. */
+static bool
+settled(void)
+{
+    static _Atomic uint32_t was, queued;
+    uint32_t ticks = 0, n = (uint32_t)load_rlx(&sched.runqsize);
+
+    for (int i = 0; i < gomaxprocs; i++) {
+        ticks += load_rlx(&allp[i].schedtick);
+        n += load_rlx(&allp[i].runqtail) - load_rlx(&allp[i].runqhead) + (load_rlx(&allp[i].runnext) != NULL);
+    }
+    if (n > 0 && ticks - load_rlx(&was) < 4 * load_rlx(&queued))
+        return false;
+    store_rlx(&was, ticks);
+    store_rlx(&queued, n);
+    return true;
+}
+
 /* See event/sweep.c. */
 static void
 sweep(struct m *mp)
 {
-    struct glist list = { 0 };
+    struct glist list = { 0 }, lost = { 0 };
 
     store_rlx(&sched.sweepdue, false);
-    netpollsweep(&list);
-    mp->count.rescued += (uint64_t)list.n;
+    for (int i = 0; netpoll(0, &list) && i < 1000; i++)
+        ;
+    mp->count.pollwakes += (uint64_t)list.n;
     if (list.n > 0)
         injectlocal(mp, &list);
+    if (settled())
+        netpollsweep(&lost);
+    mp->count.rescued += (uint64_t)lost.n;
+    if (lost.n > 0)
+        injectlocal(mp, &lost);
 }
 
 static void

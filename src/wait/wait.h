@@ -224,7 +224,7 @@ void signal_reset(void);        /* in a forked child */
 void signal_resetactions(void);
 void signal_resettimers(void);
 
-/* ---- io.c ---- */
+/* ---- read.c, write.c, mmsg.c, accept.c, connect.c, splice.c, iocall.c: parks, but for files ---- */
 
 long io_read(int fd, void *buf, size_t n);
 long io_write(int fd, const void *buf, size_t n);
@@ -234,10 +234,17 @@ long io_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *sa, so
 long io_recvmsg(int fd, struct msghdr *msg, int flags);
 long io_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *sa, socklen_t len);
 long io_sendmsg(int fd, const struct msghdr *msg, int flags);
+/* Like preadv2(2) and pwritev2(2). */
+long io_preadv(int fd, const struct iovec *iov, int n, off_t off, int flags);
+long io_pwritev(int fd, const struct iovec *iov, int n, off_t off, int flags);
 long io_recvmmsg(int fd, struct mmsghdr *vec, unsigned n, int flags, struct timespec *ts);
 long io_sendmmsg(int fd, struct mmsghdr *vec, unsigned n, int flags);
 long io_accept(int fd, struct sockaddr *sa, socklen_t *len, int flags);
 long io_connect(int fd, const struct sockaddr *sa, socklen_t len);
+long io_sendfile(int out, int in, off_t *off, size_t n);
+long io_splice(int in, off_t *inoff, int out, off_t *outoff, size_t n, unsigned flags);
+long io_tee(int in, int out, size_t n, unsigned flags);
+long io_vmsplice(int fd, const struct iovec *iov, size_t n, unsigned flags);
 /* Waits until fd may be read ('r') or written, its edge count is no longer seq, or the deadline; parks.
  * 0: try again; -EBADF: closed; -ETIMEDOUT; -EINTR; -EPERM: cannot be waited for this way. */
 int io_block(struct g *gp, int fd, struct polldesc *pd, int queue, uint32_t seq, int64_t when);
