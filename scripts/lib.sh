@@ -88,3 +88,8 @@ prog() {
     fi
     printf '%s\n' "$build/programs/$1"
 }
+
+# median: of the numbers on stdin, one a line; nothing where there are none
+median() {
+    sort -g | awk '{ v[NR] = $1 } END { if (NR) print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}

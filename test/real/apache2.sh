@@ -4,35 +4,19 @@
 # shellcheck disable=SC2086,SC2034 # lists of numbers; what lib.sh reads
 . "$(dirname "$0")/lib.sh"
 . "$real/servers_lib"
-PATH=$PATH:/usr/sbin:/sbin
+. "$real/servers_web"
 need apache2
 need curl
 need ab
 bin=$(elf apache2 || command -v apache2)
-mods=/usr/lib/apache2/modules
-[ -e $mods/mod_mpm_worker.so ] || skip "no mpm_worker"
+[ -e $apache_mods/mod_mpm_worker.so ] || skip "no mpm_worker"
 export LC_ALL=C
 LIMIT=200 requests=10000 ps="2 8" rounds=5
 [ "$LONG" = 1 ] && requests=200000 ps="1 2 8" rounds=100 LIMIT=600
-chmod 755 "$tmp"
-mkdir "$tmp/www" "$tmp/cgi"
-for i in $(seq 40); do head -c $((i * i * 400)) /dev/zero | tr '\0' 'x' >"$tmp/www/f$i"; echo $i >>"$tmp/www/f$i"; done
+web_files
+mkdir "$tmp/cgi"
 printf '#!/bin/sh\nprintf "Content-Type: text/plain\\r\\n\\r\\n"; cat; echo done\n' >"$tmp/cgi/echo"
 chmod 755 "$tmp/cgi/echo"
-
-configure() {   # configure DIR PORT
-    local m
-    {
-        echo "ServerRoot $1"; echo "ServerName localhost"; echo "Listen 127.0.0.1:$2"; echo "PidFile $1/pid"
-        echo "DefaultRuntimeDir $1"; echo "ErrorLog $1/error.log"; echo "LogLevel info"; echo "CoreDumpDirectory $1"
-        for m in mpm_worker authz_core env alias unixd cgid status dir; do [ -e $mods/mod_$m.so ] && echo "LoadModule ${m}_module $mods/mod_$m.so"; done
-        [ "$(id -u)" = 0 ] && printf 'User www-data\nGroup www-data\n'
-        echo "StartServers 2"; echo "ServerLimit 4"; echo "ThreadLimit 200"; echo "ThreadsPerChild 200"; echo "MaxRequestWorkers 800"
-        echo "MinSpareThreads 50"; echo "MaxSpareThreads 800"; echo "ListenBacklog 1024"; echo "KeepAlive On"; echo "MaxKeepAliveRequests 0"
-        echo "GracefulShutdownTimeout 20"; echo "ScriptSock $1/cgisock"; echo "DocumentRoot $tmp/www"; echo "ScriptAlias /cgi $tmp/cgi"
-        echo "<Location /status>"; echo "SetHandler server-status"; echo "</Location>"
-    } >"$1/conf"
-}
 
 apache_up() { start "$1" "$bin" -d "$dir" -f "$dir/conf" -DFOREGROUND; listening "$port"; }
 workers() { pgrep -P "$srv" | while read -r c; do [ "$(tasks "$c")" -gt 2 ] && echo "$c"; done; }
@@ -79,7 +63,7 @@ for p in native $(sides $ps); do
     dir=$tmp/$p port=$(freeport)
     mkdir "$dir"
     : >"$tmp/server.out"
-    configure "$dir" "$port"
+    apache_conf "$dir" "$port" >"$dir/conf"
     apache_up "$p"
     ab -q -k -n "$requests" -c 256 -s 60 "http://127.0.0.1:$port/f10" >"$dir/ab" 2>&1 || { tail -n 5 "$dir/ab" "$dir/error.log"; fail "apache2 at $p: ab: $(tail -n 1 "$dir/ab")"; }
     read -r k m < <(measure)

@@ -15,39 +15,6 @@ LIMIT=200 clients=256 seconds=4 rows=2000 ps="2 8"
 as_user mysql
 chmod 755 "$tmp"
 
-sql() { timeout -k 5 60 mariadb --no-defaults -S "$sock" -u root -N -B "$@"; }
-bench() {   # bench LUA ACTION EXTRA...
-    local lua=$1 action=$2
-    shift 2
-    timeout -k 5 $((seconds + 60)) sysbench "$lua" --db-driver=mysql --mysql-socket="$sock" --mysql-user=root --mysql-db=sb \
-        --tables=2 --table-size=$rows --rand-seed=1 --rand-type=uniform "$@" "$action"
-}
-
-# sysbench's two tables, with rows that are the same each time (its own prepare takes random ones)
-fill() {
-    local t
-    for t in sbtest1 sbtest2; do
-        sql sb -e "create table $t (id int not null auto_increment primary key, k int not null, c char(120) not null, pad char(60) not null, key (k)) engine=innodb;
-            insert into $t (k, c, pad) select 1 + crc32(concat('$t', seq)) % $rows, repeat(sha1(seq), 2), sha1(concat(seq, '$t')) from seq_1_to_$rows" || return 1
-    done
-}
-
-# mariadb_up P: starts it on the data directory of this side
-mariadb_up() {
-    local i
-    start "$1" ${drop[@]+"${drop[@]}"} "$(elf mariadbd || command -v mariadbd)" --no-defaults --datadir="$dir/data" --socket="$sock" \
-        --pid-file="$dir/pid" --port="$port" --bind-address=127.0.0.1 --log-error="$dir/log.err" --thread-handling=one-thread-per-connection \
-        --max-connections=$((clients * 2)) --innodb-buffer-pool-size=64M --innodb-log-file-size=16M --innodb-flush-log-at-trx-commit=2 \
-        --skip-name-resolve --performance-schema=off --back-log=512 --table-open-cache=2000
-    for i in $(seq 300); do
-        sql -e 'select 1' >/dev/null 2>&1 && return 0
-        kill -0 "$server" 2>/dev/null || break
-        sleep 0.1
-    done
-    tail -n 10 "$dir/log.err" "$tmp/server.out"
-    fail "mariadbd at $1: no answer"
-}
-
 # mariadb_down P HOW: by SIGTERM or by the SHUTDOWN statement
 mariadb_down() {
     local rc
@@ -96,28 +63,26 @@ for p in native $(sides $ps); do
     dir=$tmp/$p sock=$tmp/$p/sock port=$(freeport)
     : >"$tmp/server.out"
     mkdir "$dir"
-    [ ${#drop[@]} = 0 ] || chown mysql: "$dir"
-    ${drop[@]+"${drop[@]}"} mariadb-install-db --no-defaults --datadir="$dir/data" --auth-root-authentication-method=normal --skip-test-db \
-        >"$dir/install" 2>&1 || { tail -n 5 "$dir/install"; fail "mariadb-install-db fails"; }
+    mariadb_install
     mariadb_up "$p"
-    { sql -e 'create database sb' && fill; } || fail "mariadb at $p: cannot fill the tables"
+    mariadb_fill || fail "mariadb at $p: cannot fill the tables"
     { answers; kills; rowlocks; } >"$dir/answers" 2>&1
     [ "$p" = native ] || cmp -s "$tmp/native/answers" "$dir/answers" || { diff "$tmp/native/answers" "$dir/answers" | head -n 10; fail "mariadb at $p: other answers than natively"; }
 
     # point selects by many clients; then a mixture, whose statements must all succeed
-    bench oltp_point_select run --threads=$clients --time=$seconds >"$dir/select" 2>&1 & load=$!
+    sysbench_sql oltp_point_select run --threads=$clients --time=$seconds >"$dir/select" 2>&1 & load=$!
     sleep $((seconds / 2 + 1))
     k=$(tasks "$srv")
     wait $load || { tail -n 5 "$dir/select" "$dir/log.err"; fail "mariadb at $p: oltp_point_select"; }
     [ "$p" = native ] || [ "$k" -lt $((clients / 2)) ] || fail "$clients connections are $k kernel threads at $p: not under gossamer at all"
-    bench oltp_read_write run --threads=32 --time=$seconds >"$dir/mix" 2>&1 || { tail -n 5 "$dir/mix" "$dir/log.err"; fail "mariadb at $p: oltp_read_write"; }
+    sysbench_sql oltp_read_write run --threads=32 --time=$seconds >"$dir/mix" 2>&1 || { tail -n 5 "$dir/mix" "$dir/log.err"; fail "mariadb at $p: oltp_read_write"; }
     column "$p" "select $(sed -n 's/.*queries: .*(\(.*\))/\1/p' "$dir/select"), mixed $(sed -n 's/.*queries: .*(\(.*\))/\1/p' "$dir/mix")" \
         "$(sed -n 's/ *95th percentile: */95 % within /p' "$dir/select" | head -n 1) ms, $k kernel threads, $(peak "$srv") MB"
     sql sb -e 'check table sbtest1, sbtest2' | grep -v 'OK$' && fail "mariadb at $p: a table is damaged"
 
     # shutdown while clients write: the statement, then a restart, then SIGTERM
     for how in statement TERM; do
-        bench oltp_write_only run --threads=64 --time=$((seconds + 30)) >"$dir/load" 2>&1 & load=$!
+        sysbench_sql oltp_write_only run --threads=64 --time=$((seconds + 30)) >"$dir/load" 2>&1 & load=$!
         sleep 1.5
         mariadb_down "$p" $how
         wait $load

@@ -12,13 +12,13 @@ rounds=2 ps="1 2 8" n=600
 bin=$(elf stunnel4 || command -v stunnel4)
 need ab
 web_up
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout "$tmp/key" -out "$tmp/cert" 2>/dev/null || fail "no certificate"
+stunnel_cert
 
 for p in native $(sides $ps); do
     port=$(freeport) dir=$tmp/st.$p
     mkdir "$dir"
     : >"$tmp/server.out"
-    printf '%s\n' "foreground = yes" "pid =" "output = $dir/log" "debug = err" "cert = $tmp/cert" "key = $tmp/key" "[web]" "accept = 127.0.0.1:$port" "connect = 127.0.0.1:$webport" >"$dir/conf"
+    stunnel_conf "$dir" "$port" >"$dir/conf"
     start "$p" "$bin" "$dir/conf"
     listening "$port"
     # idle clients first; no line in the log for each, since threads that wait for one file do so in the kernel

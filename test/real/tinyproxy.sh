@@ -16,7 +16,7 @@ for p in native $(sides $ps); do
     port=$(freeport) dir=$tmp/tp.$p
     mkdir "$dir"
     : >"$tmp/server.out"
-    printf '%s\n' "Port $port" "Listen 127.0.0.1" "Timeout 30" "MaxClients 400" "LogLevel Warning" "Logfile \"$dir/log\"" "DisableViaHeader Yes" >"$dir/conf"
+    tinyproxy_conf "$dir" "$port" >"$dir/conf"
     start "$p" "$bin" -d -c "$dir/conf"
     listening "$port"
     # idle clients: a thread each
