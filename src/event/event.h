@@ -72,7 +72,8 @@ void pdreset(void);
 int netpollinit(void);                          /* 0 or -errno: then nothing can be registered */
 bool netpollopen(int fd, struct polldesc *pd);  /* pd->lock held; false: not pollable */
 bool netpoll(int64_t delay, struct glist *list); /* ns; 0: do not wait, -1: for ever. True: there may be more */
-void netpollwatch(int64_t delay, struct glist *list);   /* the same for sysmon */
+/* The same for sysmon. *blocked: 0 if somebody else waits in netpoll, to whom a break is left; true: there was one. */
+bool netpollwatch(int64_t delay, const _Atomic int64_t *blocked, struct glist *list);
 void netpollbreak(void);
 void netpollevent(int fd, uint32_t gen, uint32_t events, struct glist *list);    /* EPOLLIN and so on; claims */
 bool netpollused(void);                         /* some fd was registered */

@@ -271,8 +271,9 @@ epollwait(int ep, struct epoll_event *evs, int64_t delay)
     return sys6(SYS_epoll_wait, ep, A(evs), BATCH, delay > 1 << 30 ? 1 << 30 : delay, 0, 0);
 }
 
+/* Events of one call. A break that is left for others stays readable; *left tells of it. */
 static bool
-pollwith(int ep, int brk, int64_t delay, struct glist *list)
+pollwith(int ep, int brk, int64_t delay, struct glist *list, const _Atomic int64_t *blocked, bool *left)
 {
     struct epoll_event evs[BATCH];
     long n = epollwait(ep, evs, delay);
@@ -283,6 +284,10 @@ pollwith(int ep, int brk, int64_t delay, struct glist *list)
 
             if (delay == 0)
                 continue;       /* meant for the one that blocks: see netpollbreak */
+            if (blocked != NULL && load_acq(blocked) == 0) {
+                *left = true;
+                continue;
+            }
             sys3(SYS_read, brk, A(&count), 8);
             store_rel(&breaking, 0);
         } else {
@@ -296,7 +301,7 @@ bool
 netpoll(int64_t delay, struct glist *list)
 {
     if (epfd >= 0)
-        return pollwith(epfd, breakfd, delay, list);
+        return pollwith(epfd, breakfd, delay, list, NULL, NULL);
     if (delay > 0)
         notetsleep(&fallback, delay);
     else if (delay < 0)
@@ -306,16 +311,20 @@ netpoll(int64_t delay, struct glist *list)
     return false;
 }
 
-/* By the numbers that our fds have in sysmon's own table. */
-void
-netpollwatch(int64_t delay, struct glist *list)
+/* By the numbers that our fds have in sysmon's own table. The kernel wakes who came last, which is sysmon more often than not: were
+ * it to take the break, it would have to break again for the other, and would get that one too. */
+bool
+netpollwatch(int64_t delay, const _Atomic int64_t *blocked, struct glist *list)
 {
+    bool left = false;
+
     if (private[0] >= 0)
-        pollwith(private[0], private[1], delay, list);
+        pollwith(private[0], private[1], delay, list, blocked, &left);
     else if (epfd >= 0)
-        pollwith(epfd, breakfd, delay, list);
+        pollwith(epfd, breakfd, delay, list, blocked, &left);
     else
         sys_sleep(delay);
+    return left;
 }
 
 /* Wakes the M that blocks in netpoll. */

@@ -17,7 +17,7 @@
 #include "sched/sched.h"
 
 /* SHARE: hogs that are preempted must have had at least this part of one P's time, a fourth, to count as still there. */
-enum { TURNUS = 500, LINGER = 50 * 1000000, LONGEST = 10 * 1000000, SHARE = 4 };
+enum { TURNUS = 500, LINGER = 50 * 1000000, LONGEST = 10 * 1000000, SHARE = 4, PAUSE = 100000 };
 
 _Atomic bool hogs;              /* sysmon writes */
 static _Atomic uint64_t used;   /* ticks that hogs computed until they were preempted, since sysmon took it last */
@@ -153,10 +153,9 @@ hogsleep(int64_t delay)
     when = timersnext(gomaxprocs, allp);
     if (when != 0 && when < until)
         until = when;
-    netpollwatch(until > now ? until - now : 0, &list);
+    if (netpollwatch(until > now ? until - now : 0, &sched.lastpoll, &list))
+        sys_sleep(PAUSE);       /* an M is about to take the break, and would be in our way until then */
     store_rlx(&timerwatch, 0);
-    if (load_acq(&sched.lastpoll) == 0)
-        netpollbreak();         /* the break may have been for the M that went idle meanwhile */
     sched.count.pollwakes += (uint64_t)list.n;
     now = nanotime();
     for (int i = 0; i < gomaxprocs; i++) {
