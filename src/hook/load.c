@@ -67,12 +67,72 @@ dlopen(const char *path, int mode)
     return h;
 }
 
+/* AddressSanitizer's library ends the program unless it is the first one in this list. Such a program can be a child of one on
+ * Gs, and shall work as it does without us: there we come last. */
+struct list {
+    int (*callback)(struct dl_phdr_info *, size_t, void *);
+    void *data;
+    struct dl_phdr_info own;
+    size_t size;                /* of own; 0: it has not come */
+};
+
+static int
+others(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct list *list = arg;
+
+    if (info->dlpi_addr != elfself()->l_addr)
+        return list->callback(info, size, list->data);
+    memcpy(&list->own, info, size < sizeof *info ? size : sizeof *info);
+    list->size = size;
+    return 0;
+}
+
+/* No strstr: it would be AddressSanitizer's, which is only about to set itself up. */
+static bool
+contains(const char *s, const char *part)
+{
+    for (; *s != '\0'; s++) {
+        size_t i = 0;
+
+        while (part[i] != '\0' && s[i] == part[i])
+            i++;
+        if (part[i] == '\0')
+            return true;
+    }
+    return false;
+}
+
+static bool
+wantsfirst(void)
+{
+    static _Atomic int known;   /* 0: not looked yet, 1: no, 2: yes */
+
+    if (load_rlx(&known) == 0) {
+        int is = 1;
+
+        for (const struct link_map *lm = _r_debug.r_map; lm != NULL; lm = lm->l_next)
+            if (contains(lm->l_name, "/libasan.so") || contains(lm->l_name, "/libclang_rt.asan"))
+                is = 2;
+        store_rlx(&known, is);
+    }
+    return load_rlx(&known) == 2;
+}
+
 HOOK int
 dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
     bool outer = nopreempt(true);
-    int r = real.dl_iterate_phdr(callback, data);
+    struct list list = { .callback = callback, .data = data };
+    int r;
 
+    if (unlikely(!active && elfself() != NULL && wantsfirst())) {
+        r = real.dl_iterate_phdr(others, &list);
+        if (r == 0 && list.size != 0)
+            r = callback(&list.own, list.size, data);
+    } else {
+        r = real.dl_iterate_phdr(callback, data);
+    }
     nopreempt(outer);
     return r;
 }

@@ -6,6 +6,7 @@
 
 set -u
 : "${GOSSAMER:=$(pwd)/gossamer}" "${CC:=cc}"
+real=$(dirname "$GOSSAMER")/.libs/libgossamer.so
 dir=$(mktemp -d "${TMPDIR:-/tmp}/gossamer-wrapper-XXXXXX") || exit 99
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 99' HUP INT TERM
@@ -153,6 +154,8 @@ for s in address thread; do
     case $s in address) name=AddressSanitizer ;; *) name=ThreadSanitizer ;; esac
     if $CC -fsanitize=$s -o san prog.c 2>/dev/null; then
         native ./san "built with $name"
+        # As a child of a program on Gs it is not looked at beforehand, and its runtime comes behind our library.
+        [ ! -r "$real" ] || is "$name, preloaded" "$(LD_PRELOAD=$real ./san 7 2>&1; echo $?)" 7
     else
         skip "$name: $CC does not link it here"
     fi
