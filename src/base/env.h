@@ -27,6 +27,10 @@ int env_cgroup_limit(const char *proc_cgroup, const char *mountinfo);
 /* The value of NAME in envp, or NULL. */
 const char *env_get(char **envp, const char *name);
 
+/* Bounds of the size of a stack, in bytes; the lower one is glibc's PTHREAD_STACK_MIN. */
+#define MINSTACK 16384ul
+#define MAXSTACK (1ul << 40)
+
 /* "256K", "1M", "8MiB", "65536" to bytes; 0 or -EINVAL. */
 int env_size(const char *s, unsigned long *out);
 

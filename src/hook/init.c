@@ -46,8 +46,8 @@ init(int argc, char **argv, char **envp)
     if (disable != NULL && disable[0] != '\0' && strcmp(disable, "0") != 0)
         bootrefuse();
     if (stack != NULL && stack[0] != '\0') {
-        if (env_size(stack, &size) < 0 || size < 16384 || size > 1ul << 40)
-            print("gossamer: GOSSAMER_STACK=%s is not a size of at least 16K; ignored\n", stack);
+        if (env_size(stack, &size) < 0 || size < MINSTACK || size > MAXSTACK)
+            print("gossamer: GOSSAMER_STACK=%s is not a size from 16K to 1024G; ignored\n", stack);
         else
             defaultstack = (size + pagesize - 1) & -pagesize;
     }

@@ -23,9 +23,9 @@
 #endif
 
 const char check_usage[] =
-"usage: gossamer [options] check PROGRAM\n"
+"usage: gossamer [-p N] [-s SIZE] check PROGRAM\n"
 "Print whether a program would run on Gs and what this machine offers, as lines\n"
-"\"key: value\"; the options are those for running it (gossamer --help).\n"
+"\"key: value\"; the options are as for running it (gossamer --help).\n"
 "The status is 0 if it would, 1 if it would run on native threads.\n";
 
 static bool

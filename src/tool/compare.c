@@ -194,7 +194,7 @@ reason(const struct series s[2], const char *verdict, int runs, char *buf, size_
     double switches = count("switches", runs), n = s[NATIVE].median[CSWITCHES], g = s[GS].median[CSWITCHES];
 
     if (count("blocks", runs) == 0)
-        snprintf(buf, size, "no counters: it makes no thread, or does not end by exit(3)");
+        snprintf(buf, size, "the reason is not known: it makes no thread, or does not end by exit(3)");
     else if (strcmp(verdict, "helps") == 0 && g < n / 2)
         snprintf(buf, size, "%.0f switches in user space; %.0f in the kernel instead of %.0f", switches, g, n);
     else if (strcmp(verdict, "helps") == 0)

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MINSTACK = 16384 };      /* glibc's PTHREAD_STACK_MIN */
 
 enum { OPT_CHILDREN = 256, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
 
@@ -127,9 +126,9 @@ setstack(struct options *opt, const char *arg)
 {
     unsigned long size;
 
-    if (env_size(arg, &size) != 0 || size < MINSTACK) {
-        complain("-s: '%s' is not a stack size (as 256K or 1M, at least %dK)",
-            arg, MINSTACK / 1024);
+    if (env_size(arg, &size) != 0 || size < MINSTACK || size > MAXSTACK) {
+        complain("-s: '%s' is not a stack size (as 256K or 1M; from %luK to %luG)",
+            arg, MINSTACK >> 10, MAXSTACK >> 30);
         return false;
     }
     opt->stack = arg;

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MINSTACK = 16384 };
 
 #define SYSTEM "/etc/gossamer.conf"
 
@@ -64,8 +63,8 @@ setting(struct rule *r, const char *word, const char *file, int line)
         return true;
     }
     if (n == 5 && memcmp(word, "stack", n) == 0) {
-        if (env_size(value, &size) != 0 || size < MINSTACK)
-            return badline(file, line, value, "is not a stack size of at least 16K");
+        if (env_size(value, &size) != 0 || size < MINSTACK || size > MAXSTACK)
+            return badline(file, line, value, "is not a stack size from 16K to 1024G");
         strcpy(r->stack, value);
         return true;
     }

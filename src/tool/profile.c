@@ -42,7 +42,7 @@ static const char usage[] =
 "\n"
 "      --wait        where all Gs are now, with what they wait for (the default)\n"
 "      --cpu         where those that run compute, 99 looks a second\n"
-"      --growth      places with more Gs at the end of the time than at its begin\n"
+"      --growth      places with more Gs at the end of the time than at its beginning\n"
 "      --seconds N   how long --cpu and --growth look (10)\n"
 "      --svg         a flame graph\n"
 "  -o, --output FILE write to a file: pprof's format if it ends in .pb.gz, a flame\n"
@@ -203,7 +203,10 @@ growth(struct target *t, const struct proptions *o)
             }
             if (n > 1)
                 qsort(list, n, sizeof *list, bygrowth);
-            printf("    GREW      NOW  in %d s; %zu place%s\n", o->seconds, n, n == 1 ? "" : "s");
+            if (n == 0)
+                printf("no place has more Gs than %d s ago\n", o->seconds);
+            else
+                printf("    GREW      NOW  in %d s; %zu place%s\n", o->seconds, n, n == 1 ? "" : "s");
             for (size_t i = 0; i < n && i < PLACES; i++)
                 printplace(&list[i]);
             status = flushed();
@@ -314,13 +317,13 @@ int
 profile_main(int argc, char **argv)
 {
     struct proptions o = { 0 };
-    int c;
+    int c, kinds = 0;
 
     while ((c = getopt_long(argc, argv, ":o:r", longopts, NULL)) != -1)
         switch (c) {
-        case 'c': o.what = CPU; break;
-        case 'g': o.what = GROWTH; break;
-        case 'w': o.what = WAITS; break;
+        case 'c': o.what = CPU; kinds++; break;
+        case 'g': o.what = GROWTH; kinds++; break;
+        case 'w': o.what = WAITS; kinds++; break;
         case 'o': o.file = optarg; break;
         case 'r': o.raw = true; break;
         case 'v': o.svg = true; break;
@@ -337,6 +340,10 @@ profile_main(int argc, char **argv)
     }
     if (o.what == GROWTH && (o.svg || o.file != NULL)) {
         complain("profile: --growth is a list of its own, without --svg and -o");
+        return EXIT_OWN;
+    }
+    if (kinds > 1) {
+        complain("profile: only one of --wait, --cpu and --growth can be given");
         return EXIT_OWN;
     }
     if (o.what == WAITS && o.seconds != 0) {

@@ -37,7 +37,7 @@ static const char usage[] =
 "  -a, --all         all Gs, finished ones too (default: the first 100 living)\n"
 "      --sort KEY    goid (the default), wait, cpu, runs, state, name or start\n"
 "      --state STATE only these: running, runnable, syscall, waiting, dead, or\n"
-"                    the begin of a reason to wait, as \"IO wait\" or sync\n"
+"                    the beginning of a reason to wait, as \"IO wait\" or sync\n"
 "      --json        for programs; always all living Gs\n";
 
 /* ---- sorting ---- */

@@ -264,7 +264,7 @@ number(const char *option, const char *arg, double min, double max, double *to)
         *to = d;
         return true;
     }
-    complain("top: %s: '%s' is not a number from %g to %g", option, arg, min, max);
+    complain("top: %s: '%s' is not a number from %.10g to %.10g", option, arg, min, max);
     return false;
 }
 

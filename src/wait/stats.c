@@ -86,7 +86,7 @@ stats(void)
     if (where[0] == '/')
         fd = sys4(SYS_openat, AT_FDCWD, A(where), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
-        print("gossamer: GOSSAMER_STATS=%s cannot be opened (error %d)\n", where, (int)-fd);
+        print("gossamer: GOSSAMER_STATS=%s cannot be opened: %s\n", where, strerrordesc_np((int)-fd));
         return;
     }
     sys3(SYS_write, fd, A(buf), A(lines(buf, sizeof buf)));

@@ -80,7 +80,7 @@ def test_compare_json():
 
 def test_compare_no_threads():
     text = good("compare", "-n", 1, "/bin/true")
-    check(re.search(r"verdict: \w+ \(no counters: it makes no thread, or does not end by exit\(3\)\)\n", text), text)
+    check(re.search(r"verdict: \w+ \(the reason is not known: it makes no thread, or does not end by exit\(3\)\)\n", text), text)
 
 
 def test_compare_runs_both_ways():

@@ -66,7 +66,7 @@ prog gomaxprocs=2
 END
 is "bad lines" "$($g ./prog 2>&1)" "gossamer: $conf:1: 'nonsense' is not a setting; the line is skipped
 gossamer: $conf:2: '0' is not a number from 1 to 256; the line is skipped
-gossamer: $conf:3: '1' is not a stack size of at least 16K; the line is skipped
+gossamer: $conf:3: '1' is not a stack size from 16K to 1024G; the line is skipped
 gossamer: $conf:4: 'some' is neither keep nor drop; the line is skipped
 gossamer: $conf:5: 'prog' has no setting; the line is skipped
 gossamer: $conf:6: 'colour=blue' is not a setting; the line is skipped
