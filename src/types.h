@@ -171,7 +171,8 @@ struct m {
     uint64_t sigmask;           /* the kernel's mask of this thread, as we last set it */
     void *altsp;                /* ss_sp of the kernel's alternate stack of this thread */
 
-    struct p *nextp;            /* P to start with; whoever wakes it, before notewakeup */
+    struct p *nextp;            /* P to start with; whoever wakes it, before notewakeup; of one in sched.coming under sched.lock */
+    struct m *comelink;         /* sched.coming; sched.lock */
     struct g *lockedg;          /* G locked to it; that G */
     bool dying;                 /* it is to end: its affine G has, or scavenge.c took it from the idle list */
     bool spinning;              /* its M; startm for a sleeping one */
@@ -261,6 +262,7 @@ struct sched {
     struct gossamer_counters count;     /* sysmon; scavenged: under gflock */
 
     struct m *newm;                     /* Ms that the template thread is to start; under lock */
+    struct m *coming;                   /* those that are to begin with a P and have not begun; under lock */
     struct note newmnote;
     _Atomic bool sweepdue;      /* it is time for netpollsweep; sysmon sets, an M with a P does it */
     bool needspare;             /* no idle M is left: make one ahead; under lock */

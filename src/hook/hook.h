@@ -71,6 +71,8 @@ long signal_rawqueue(pid_t pid, pid_t tid, int sig, const siginfo_t *info);     
 
 long timerraw(long nr, const long a[6]);        /* clock.c */
 
+void loadreset(void);           /* load.c */
+
 /* process.c */
 void forked(void);              /* in the child of whatever forked */
 long forkraw(long nr, const long a[6]);

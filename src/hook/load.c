@@ -26,6 +26,7 @@ loaded(uint64_t before)
 
     if (active)
         tlschanged(before);
+    tlsloading(-1);
     errno = saved;
 }
 
@@ -45,25 +46,64 @@ hasrunpath(const void *caller)
     return false;
 }
 
+/* The loader is entered by one G at a time, as its own lock would have it: who waits parks here. In there he would keep an M each,
+ * while no M can be made: that takes a lock of the loader's, too. */
+static pthread_mutex_t entry = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/* And not before another M is there: the one in the loader may wait for a G that walks along the list (dl_iterate_phdr). */
+static bool
+enter(void)
+{
+    const struct timespec ts = { 0, 100000 };
+    struct g *gp = getg();
+    enum { Tries = 100 };
+
+    if (!active || mutex_lock(&entry) != 0)
+        return false;
+    for (int i = 0; i < Tries && gp != NULL && !havespare(gp); i++)
+        sleep_for(&ts, NULL);
+    return true;
+}
+
+static void
+leave(bool entered)
+{
+    if (entered)
+        mutex_unlock(&entry);
+}
+
+/* In a forked child: libc makes its own lock new, too. */
+void
+loadreset(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+    entry = fresh;
+}
+
 HOOK void *
 dlopen(const char *path, int mode)
 {
     uint64_t before;
-    bool outer;
+    bool outer, entered;
     void *h;
 
     mode &= ~RTLD_DEEPBIND;     /* it would bind the library to libc past us: two kinds of threads in one program */
     if (!active)
         return real.dlopen(path, mode);
+    entered = enter();
     if (path == NULL || (strchr(path, '/') == NULL && hasrunpath(__builtin_return_address(0)))) {
+        leave(entered);
         tlsstale();
         return real.dlopen(path, mode);
     }
     before = tlsstale();
+    tlsloading(1);
     outer = nopreempt(true);
     h = real.dlopen(path, mode);
     nopreempt(outer);
     loaded(before);
+    leave(entered);
     return h;
 }
 
@@ -126,6 +166,8 @@ dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *da
     struct list list = { .callback = callback, .data = data };
     int r;
 
+    if (active)
+        tlsloading(1);
     if (unlikely(!active && elfself() != NULL && wantsfirst())) {
         r = real.dl_iterate_phdr(others, &list);
         if (r == 0 && list.size != 0)
@@ -133,6 +175,8 @@ dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *da
     } else {
         r = real.dl_iterate_phdr(callback, data);
     }
+    if (active)
+        tlsloading(-1);
     nopreempt(outer);
     return r;
 }
@@ -140,23 +184,29 @@ dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *da
 HOOK void *
 dlmopen(Lmid_t ns, const char *path, int mode)
 {
+    bool entered = enter(), outer = nopreempt(true);
     uint64_t before = active ? tlsstale() : 0;
-    bool outer = nopreempt(true);
-    void *h = real.dlmopen(ns, path, mode & ~RTLD_DEEPBIND);
+    void *h;
 
+    tlsloading(1);
+    h = real.dlmopen(ns, path, mode & ~RTLD_DEEPBIND);
     nopreempt(outer);
     loaded(before);
+    leave(entered);
     return h;
 }
 
 HOOK int
 dlclose(void *h)
 {
-    bool outer = nopreempt(true);
-    int r = real.dlclose(h);
+    bool entered = enter(), outer = nopreempt(true);
+    int r;
 
+    tlsloading(1);
+    r = real.dlclose(h);
     nopreempt(outer);
     loaded(0);
+    leave(entered);
     return r;
 }
 

@@ -14,6 +14,7 @@ forked(void)
         parkreset();
         signal_reset();
         kattr_reset();
+        loadreset();
         bootchild();
     }
 }

@@ -307,7 +307,8 @@ timedfutex(long nr, const long a[6])
     return nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && a[3] != 0 ? Timed : 0;
 }
 
-/* What is read here before the kernel sees it. A bad pointer is an error, and not a crash. */
+/* What is read here before the kernel sees it: for these calls a bad pointer is an error, and not a crash. Those that are frequent
+ * (futex) or whose data are nested (the vectors of a message) are left out. */
 static const struct {
     short nr, arg, size;
     bool null;                  /* may be NULL */

@@ -153,16 +153,34 @@ LONGJMP(longjmp)
 LONGJMP(_longjmp)
 LONGJMP(__longjmp_chk)
 
+/* libc sets a context's mask in the kernel, where SIGURG, which is ours, has to stay open. masknow has noted that the program wants it
+ * blocked. */
+static void
+keepurg(const ucontext_t *to)
+{
+    if (active && sigismember(&to->uc_sigmask, SIGURG) == 1)
+        sigdelset((sigset_t *)(uintptr_t)&to->uc_sigmask, SIGURG);
+}
+
+/* In two steps, as it is with its mask saved before we change it. Whoever goes on with `from` comes out of getcontext again. */
 HOOK int
 swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 {
     struct g *gp = curg;
+    volatile bool back = false;
 
     if (gp != NULL)
         gp->nopreempt = false;
-    if (gp != NULL && *(const uint64_t *)(const void *)&to->uc_sigmask != gp->sigmask)
-        masknow(&to->uc_sigmask);
-    return real.swapcontext(from, to);
+    if (gp == NULL || *(const uint64_t *)(const void *)&to->uc_sigmask == gp->sigmask)
+        return real.swapcontext(from, to);
+    if (getcontext(from) < 0)
+        return -1;
+    if (back)
+        return 0;
+    back = true;
+    masknow(&to->uc_sigmask);
+    keepurg(to);
+    return real.setcontext(to);
 }
 
 HOOK int
@@ -170,6 +188,7 @@ setcontext(const ucontext_t *to)
 {
     if (curg != NULL)
         masknow(&to->uc_sigmask);
+    keepurg(to);
     return real.setcontext(to);
 }
 

@@ -147,6 +147,8 @@ startm(struct p *pp, bool spinning)
     }
     mp->spinning = spinning;
     mp->nextp = pp;
+    mp->comelink = sched.coming;
+    sched.coming = mp;
     mp->schedlink = sched.newm;
     sched.newm = mp;
     sched.needspare = true;
@@ -154,14 +156,50 @@ startm(struct p *pp, bool spinning)
     notewakeup(&sched.newmnote);
 }
 
+/* sched.lock held. Takes mp out of the list of those that are coming. */
+static void
+comes(struct m *mp)
+{
+    struct m **at = &sched.coming;
+
+    while (*at != NULL && *at != mp)
+        at = &(*at)->comelink;
+    if (*at != NULL)
+        *at = mp->comelink;
+}
+
+/* An M is out of work, and another one is still to come for a P that has some: mp takes that P. The other may be long in coming, or
+ * wait for ever: pthread_create wants a lock of the loader's, whose holder may be a G that waits for just this P. The other
+ * one will find no P, and be idle. */
+static bool
+takecoming(struct m *mp)
+{
+    struct m *other;
+    struct p *pp = NULL;
+
+    lock(&sched.lock);
+    if ((other = sched.coming) != NULL) {
+        sched.coming = other->comelink;
+        pp = other->nextp;
+        other->nextp = NULL;
+        mp->spinning = other->spinning;
+        other->spinning = false;
+    }
+    unlock(&sched.lock);
+    if (pp != NULL)
+        acquirep(mp, pp);
+    return pp != NULL;
+}
+
 /* The M could not be started: give back what it was to start with; sysmon will try again. */
 static void
 undostart(struct m *mp)
 {
+    lock(&sched.lock);
+    comes(mp);
     if (mp->spinning)
         atomic_fetch_sub(&sched.nmspinning, 1);
     mp->spinning = false;
-    lock(&sched.lock);
     if (mp->nextp != NULL)
         pidleput(mp->nextp);
     mp->nextp = NULL;
@@ -227,13 +265,18 @@ mstart(void *arg)
     mp->sigmask = 0;
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, 0, A(&mp->sigmask), 8);
     setmask(mp, mp->sigmask & ~(UINT64_C(1) << (SIGURG - 1)));
-    if (mp->lockedg != NULL) {
-        /* made by mclone: its P comes with its G, perhaps it is in nextp already; see stoplockedm */
-    } else if (mp->nextp != NULL) {
-        acquirep(mp, mp->nextp);
+    if (mp->lockedg == NULL) {  /* else made by mclone: its P comes with its G, perhaps it is in nextp already; see stoplockedm */
+        struct p *pp;
+
+        lock(&sched.lock);
+        comes(mp);
+        pp = mp->nextp;
         mp->nextp = NULL;
-    } else {
-        stopm(mp);
+        unlock(&sched.lock);
+        if (pp != NULL)
+            acquirep(mp, pp);
+        else
+            stopm(mp);
     }
     schedule(mp);
     return NULL;
@@ -252,6 +295,24 @@ msleep(struct m *mp)
     noteclear(&mp->park);
 }
 
+/* Is an M idle? If not, one is asked for, and will be soon, if one can be made. */
+bool
+havespare(struct g *gp)
+{
+    bool have;
+
+    acquirem(gp);
+    lock(&sched.lock);
+    have = sched.nmidle > 0;
+    if (!have)
+        sched.needspare = true;
+    unlock(&sched.lock);
+    if (!have)
+        notewakeup(&sched.newmnote);
+    releasem(gp);
+    return have;
+}
+
 /* g0, without a P: sleeps until somebody brings one, or takes it from the list to end it (mp->dying). */
 void
 stopm(struct m *mp)
@@ -260,6 +321,8 @@ stopm(struct m *mp)
         mp->spinning = false;
         atomic_fetch_sub(&sched.nmspinning, 1);
     }
+    if (unlikely(*(struct m *volatile *)&sched.coming != NULL) && takecoming(mp))
+        return;
     lock(&sched.lock);
     mp->schedlink = sched.midle;
     sched.midle = mp;

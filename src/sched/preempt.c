@@ -6,7 +6,7 @@
  * something it cannot leave half done: pinned in the runtime, in libc and the dynamic loader (their internal locks
  * are the kernel's business, a waiter would block its M; but see leaf), in the vDSO (which may restart by its program
  * counter), on an alternate signal stack, and anywhere in our own code, which may be the end of a handler of ours
- * that stands on top of one of these. There pp->preempt stays set, and the next way through the runtime
+ * that stands on top of one of these. (A handler of the program's above our own code may be: it could wait there, too.) There pp->preempt stays set, and the next way through the runtime
  * honours it.
  *
  * A SIGURG that no thread of this process sent to this one, or that a hook sent for the program (gp->sent), is the program's (preemptother). The handler begins with all signals blocked: with SIGURG,
@@ -105,6 +105,15 @@ leaf(uintptr_t sp)
     uintptr_t ret = *(const uintptr_t *)sp;
 
     return !inlibs(ret) && aftercall(ret);
+}
+
+bool
+runtimecode(const void *ucontext)
+{
+    const ucontext_t *uc = ucontext;
+    uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+
+    return pc >= own.lo && pc < own.hi;
 }
 
 bool
@@ -293,9 +302,9 @@ preemptinit(void)
     struct sigaction sa = { .sa_sigaction = onurg, .sa_flags = SA_SIGINFO | SA_RESTART }, older;
 
     memset(&sa.sa_mask, 0xff, sizeof sa.sa_mask);
-    nranges = 0;
     preemptdue = preemptpoint;
-    real.dl_iterate_phdr(addranges, NULL);
+    if (nranges == 0)           /* else a forked child, in which the loader's lock may be taken for ever: see tlsreset */
+        real.dl_iterate_phdr(addranges, NULL);
     real.sigaction(SIGURG, &sa, &older);
     if (older.sa_sigaction != onurg)    /* ours stays in place in a forked child, which may boot again */
         preemptolder = older;

@@ -105,6 +105,7 @@ int globwoken(void);                                    /* so many of the global
 
 extern int maxms;                                       /* Ms at most */
 void startm(struct p *pp, bool spinning);
+bool havespare(struct g *gp);
 void stopm(struct m *mp);                               /* g0, no P */
 void msleep(struct m *mp);                              /* g0: until somebody wakes mp->park */
 void handoffp(struct p *pp);
@@ -188,6 +189,7 @@ extern void (*preemptother)(int, siginfo_t *, void *);  /* for a SIGURG that is 
 extern struct sigaction preemptolder;
 void preemptinit(void);
 bool untouchable(struct g *gp, const void *ucontext);   /* the interrupted code must not be left half done */
+bool runtimecode(const void *ucontext);                   /* interrupted in this library */
 bool breakcall(void *ucontext);                         /* of a handler: the call that it interrupted ends, if it is io_syscall's */
 void preemptone(struct p *pp);                          /* sysmon */
 void pokem(struct m *mp);
@@ -239,6 +241,7 @@ void tlsexit(struct g *gp);                             /* on the G, which may p
 void tlssetxid(void);                                   /* at boot */
 void tlsreset(void);                                    /* in a forked child */
 uint64_t tlsstale(void);
+void tlsloading(int n);                                 /* hook: 1 before the call, -1 behind it */
 void tlschanged(uint64_t before);                        /* hook */
 bool tlsmainexit(void (*to)(void));
 /* glibc's, without a declaration when compiled with -fexceptions: the list of cleanup buffers. */

@@ -53,11 +53,15 @@ static struct {
 
 static char *template;          /* bytes of the struct pthread */
 static char *templatetp;        /* where it lived */
-static struct lock modlock;     /* modules, nmodules */
-static struct module modules[MAXMODULES];
-static int nmodules;
+/* Those with static TLS. The list is made in the place that is not in use: a child that is forked meanwhile has the old one. */
+static struct modules {
+    int n;
+    struct module mod[MAXMODULES];
+} lists[2], *_Atomic modules = &lists[0];       /* under modlock */
+static struct lock modlock;
 static _Atomic uint64_t modgen = 1;     /* bumped by dlopen and dlclose */
 static _Atomic uint64_t modulesgen;             /* modgen that `modules` was read at */
+static _Atomic int loading;     /* threads inside the loader, by our hooks */
 
 struct key_data {
     uintptr_t seq;
@@ -187,11 +191,6 @@ tlsextra(void)
     return ((gl.tls_size + gl.tls_align + sizeof(struct g) + 127) & -64ul);
 }
 
-struct found {
-    int n;
-    struct module mod[MAXMODULES];
-};
-
 /* How far below the thread pointer the module's static TLS lies, 0 if it has none. dlpi_tls_data does not
  * say it for a module that this thread has not used yet. The loader's lock is held by dl_iterate_phdr. */
 static size_t
@@ -209,7 +208,7 @@ statictls(size_t modid)
 static int
 collect(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    struct found *found = arg;
+    struct modules *found = arg;
     char *tp = thread_pointer(), *data = tp, *err = (char *)&errno, *own = (char *)&curg;
 
     (void)size;
@@ -234,8 +233,10 @@ collect(struct dl_phdr_info *info, size_t size, void *arg)
 static bool
 known(const struct module *mod)
 {
-    for (int i = 0; i < nmodules; i++)
-        if (memcmp(&modules[i], mod, sizeof *mod) == 0)
+    const struct modules *list = load_rlx(&modules);
+
+    for (int i = 0; i < list->n; i++)
+        if (memcmp(&list->mod[i], mod, sizeof *mod) == 0)
             return true;
     return false;
 }
@@ -252,12 +253,20 @@ initlive(const struct module *mod, uint64_t before)
         }
 }
 
+/* Around calls of the loader that change its list, or walk along it. */
+void
+tlsloading(int n)
+{
+    if (n > 0 || load_rlx(&loading) > 0)        /* a child that was forked by a constructor comes out, too */
+        atomic_fetch_add(&loading, n);
+}
+
 /* Reads the list of modules with static TLS again. dl_iterate_phdr takes the loader's lock, for which
  * a native thread would wait here too: modlock must not be held, the lock's holder may want it. */
 static void
 readmodules(uint64_t gen, uint64_t before)
 {
-    struct found found = { .n = 0 };
+    struct modules found = { .n = 0 }, *next;
     struct g *me;
 
     /* collect runs with the loader's lock held: were it preempted, Gs that want the lock would block one M
@@ -265,7 +274,9 @@ readmodules(uint64_t gen, uint64_t before)
     me = curg;
     if (me != NULL)
         me->nopreempt = true;
+    tlsloading(1);
     real.dl_iterate_phdr(collect, &found);
+    tlsloading(-1);
     if (me != NULL)
         me->nopreempt = false;
     me = pin();
@@ -273,8 +284,10 @@ readmodules(uint64_t gen, uint64_t before)
     for (int i = 0; i < found.n; i++)
         if (!known(&found.mod[i]))
             initlive(&found.mod[i], before);
-    memcpy(modules, found.mod, sizeof *modules * (size_t)found.n);
-    nmodules = found.n;
+    next = load_rlx(&modules) == &lists[0] ? &lists[1] : &lists[0];
+    next->n = found.n;
+    memcpy(next->mod, found.mod, sizeof *next->mod * (size_t)found.n);
+    store_rel(&modules, next);
     store_rel(&modulesgen, gen);
     unlock(&modlock);
     unpin(me);
@@ -326,16 +339,21 @@ tlsinit(void)
     rseq = real.dlsym(RTLD_DEFAULT, "__rseq_offset");
     rseqsize = real.dlsym(RTLD_DEFAULT, "__rseq_size");
     gl.rseq = rseq != NULL && rseqsize != NULL && *rseqsize != 0 ? *rseq : 0;
-    readmodules(load_rlx(&modgen), 0);
+    if (load_rlx(&modulesgen) != load_rlx(&modgen))
+        readmodules(load_rlx(&modgen), 0);
     arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0;
     return NULL;
 }
 
+/* In a forked child. A thread that was inside the loader has left the loader's lock behind, taken for ever: libc's own pthread_create
+ * does not need it, so neither may we. What that thread was loading is nobody's now. */
 void
 tlsreset(void)
 {
     store_rlx(&modlock.key, 0);
-    store_rlx(&modulesgen, 0);
+    if (load_rlx(&loading) > 0)
+        store_rlx(&modulesgen, load_rlx(&modgen));
+    store_rlx(&loading, 0);
 }
 
 /* Dynamic TLS of the thread before us: freed as at the end of a native thread. dtv[-1].counter is
@@ -357,11 +375,13 @@ freedynamic(char *tp)
 static void
 renewmodules(struct g *gp)
 {
+    const struct modules *list;
     struct g *me = pin();
 
     lock(&modlock);
-    for (int i = 0; i < nmodules; i++) {
-        struct module *mod = &modules[i];
+    list = load_rlx(&modules);
+    for (int i = 0; i < list->n; i++) {
+        const struct module *mod = &list->mod[i];
         char *to = gp->tp + mod->offset;
 
         memcpy(to, mod->image, mod->filesz);
@@ -379,7 +399,7 @@ tlsrenew(struct g *gp, int tid)
     if (unlikely(load_acq(&modulesgen) != gen))
         readmodules(gen, 0);
     gp->tlsgen = gen;
-    if (nmodules > 0)           /* none appeared since modulesgen was set to gen */
+    if (load_acq(&modules)->n > 0)      /* none appeared since modulesgen was set to gen */
         renewmodules(gp);
     freedynamic(gp->tp);
     store_rlx((_Atomic int *)(gp->tp + gl.cancelhandling), *(int *)(template + gl.cancelhandling));

@@ -6,6 +6,8 @@
  * way out of the runtime restores the mask, and the signal comes again (deferredsignals, idlestate).
  * Signals of the fault kind are the G's own doing and are handled where they are.
  *
+ * A handler that interrupts a blocking call steps out of it for its time (struct under).
+ *
  * While the handler runs on a G, the G's mask is what the kernel made it, so that it stays right if the
  * handler parks and another G takes the M.
  *
@@ -32,7 +34,7 @@ struct g *signal_main;
 /* libc's own two signals cannot be blocked, as natively; SIGURG only as far as the program can tell: the
  * kernel's mask never has it, or a G that blocks all could be neither preempted nor poked. */
 enum { Urg = SIGURG - 1 };
-#define UNBLOCKABLE (UINT64_C(3) << 31 | UINT64_C(1) << Urg)
+#define UNBLOCKABLE (UINT64_C(3) << 31 | UINT64_C(1) << Urg | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1))
 
 static bool
 faultsignal(int sig)
@@ -122,13 +124,53 @@ elsewhere(struct g *gp, bool direct, int sig, const siginfo_t *info, ucontext_t 
     return true;
 }
 
+/* What a handler stands on, if that is a call: for the time of the handler it is undone, so that the handler runs on a P like any
+ * other code of the program. It may then wait, be left by a jump or an exception, or switch to another context,
+ * and when it returns, perhaps much later, the call's state comes back. */
+struct under {
+    bool insys, masked, raw, showing;
+    uint64_t sigwait;
+};
+
+/* Pinned. */
+static void
+stepout(struct g *gp, struct under *u)
+{
+    *u = (struct under){ gp->insys, gp->masked, gp->raw, gp->showing, gp->sigwait };
+    gp->masked = gp->raw = gp->showing = false;
+    gp->sigwait = 0;
+    if (gp->moved != NULL)
+        signal_moveback(gp);
+}
+
+/* Pinned, all signals blocked. A call that has to look at the queue again, or whose mask was the kernel's for once, does not
+ * begin, or is not started again: io_syscall's caller sees to it. */
+static void
+stepback(struct g *gp, const struct under *u, ucontext_t *uc)
+{
+    gp->raw = u->raw;
+    gp->masked = u->masked;
+    gp->showing = u->showing;
+    gp->sigwait = u->sigwait;
+    if (u->insys) {
+        entersyscall(gp);
+        if (cancelnow(gp))
+            pokem(gp->m);       /* a SIGURG that told of it in the handler could do nothing: once more, when this frame is gone */
+    }
+    if (u->masked || u->showing || (load_rlx(&gp->sigpend) & u->sigwait) != 0) {
+        gp->sigwork = true;     /* for sys6_unless, if the call has not begun */
+        breakcall(uc);
+    }
+}
+
 static void
 trampoline(int sig, siginfo_t *info, void *ucontext)
 {
     ucontext_t *uc = ucontext;
     struct g *gp = curg;
     uint64_t before, during = 0, all = ~UINT64_C(0);
-    bool outer, intr, masked, raw, delivering;
+    bool outer, intr, delivering;
+    struct under under;
     int saved = errno;
 
     if (sig == SIGURG && !signal_caught(SIGURG))
@@ -173,34 +215,29 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     during &= ~UNBLOCKABLE;
     gp->sigmask = gp->m->sigmask = during;
     outer = gp->nopreempt;
-    gp->nopreempt |= untouchable(gp, uc);
-    masked = gp->masked;
-    gp->masked = false;
-    raw = gp->raw;
-    gp->raw = false;
+    gp->nopreempt |= !runtimecode(uc) && untouchable(gp, uc);      /* the runtime is not pinned, or we would not be here */
     delivering = gp->delivering;
     gp->delivering = false;     /* the handler takes what comes meanwhile, and may leave by longjmp */
+    stepout(gp, &under);
     releasem(gp);
+    if (under.insys)
+        exitsyscall(gp);
     call(sig, info, uc);
     gp->sigran = true;          /* after the call: waits of the handler's own clear them */
     gp->sigintr |= intr;
     gp->locks++;
     gp->nopreempt = outer;
     gp->delivering = delivering;
-    gp->raw = raw;
     memcpy(&before, &uc->uc_sigmask, sizeof before);    /* the handler may have changed it */
+    gp->urgblocked |= before >> Urg & 1;
     before &= ~UNBLOCKABLE;
+    memcpy(&uc->uc_sigmask, &before, sizeof before);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);       /* until the return from the frame sets `before` */
     gp->sigmask = gp->m->sigmask = before;
     signal_unblocked(gp);
     if (gp->sigwork)
         signal_next(gp);
-    if (gp->insys && cancelnow(gp))
-        pokem(gp->m);           /* a SIGURG that told of it in here could do nothing: once more, when this frame is gone */
-    if ((gp->masked = masked)) {
-        gp->sigwork = true;     /* for sys6_unless, if the call has not begun */
-        breakcall(uc);
-    }
+    stepback(gp, &under, uc);
     gp->locks--;
     errno = saved;
 }
@@ -288,7 +325,6 @@ signal_mask(int how, const sigset_t *set, sigset_t *old)
     now = gp->sigmask | (uint64_t)gp->urgblocked << Urg;
     if (set != NULL) {
         memcpy(&new, set, sizeof new);
-        new &= ~(UINT64_C(3) << 31 | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
         switch (how) {
         case SIG_BLOCK: new |= now; break;
         case SIG_UNBLOCK: new = now & ~new; break;
@@ -331,7 +367,7 @@ signal_maskfor(struct g *gp, const sigset_t *set)
 
     memcpy(&mask, set, sizeof mask);
     gp->urgblocked = mask >> Urg & 1;
-    gp->sigmask = mask & ~(UNBLOCKABLE | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
+    gp->sigmask = mask & ~UNBLOCKABLE;
     masksfirst();
     maskchanged(gp);
     unpin(me);
@@ -382,18 +418,12 @@ signal_caught(int sig)
     return handler != SIG_DFL && handler != SIG_IGN;
 }
 
-/* A handler is left by a jump: what it stands on will not go on. */
+/* A handler is left by a jump, perhaps: the code that it stands on, which was not to be preempted, may not go on. If it does, that is
+ * set again. */
 void
 signal_left(struct g *gp)
 {
-    gp->nopreempt = gp->masked = gp->raw = false;
-    if (likely(!gp->insys) || gp->locks > 0)
-        return;
-    gp->sigwait = 0;
-    gp->showing = false;
-    exitsyscall(gp);
-    if (gp->moved != NULL)      /* the frame that has it is still there */
-        signal_moveback(gp);
+    gp->nopreempt = false;
 }
 
 /* Before a wait that signals may end. */

@@ -391,7 +391,7 @@ signal_wait(const sigset_t *set, siginfo_t *info, const struct timespec *ts)
         left.tv_sec = ns > 0 ? ns / 1000000000 : 0;
         left.tv_nsec = ns > 0 ? ns % 1000000000 : 0;
         r = io_syscall(Blocks, SYS_rt_sigtimedwait, A(&kernel), A(info), until != 0 ? A(&left) : 0, 8, 0, 0);
-    } while (r == -EINTR && !gp->sigran && !cancelnow(gp));
+    } while (r == -EINTR && !cancelnow(gp) && (!gp->sigran || (load_rlx(&gp->sigpend) & bits) != 0));
     gp->sigwait = 0;
     return (int)r;
 }

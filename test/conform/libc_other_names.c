@@ -58,7 +58,7 @@ static int p[MANY][2], q[2];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int counter, onces;
+static int counter, written, onces;
 
 static void
 initialize(void)
@@ -79,7 +79,7 @@ locker(void *arg)
         if (i % 100 == 0)
             sched_yield();
         (odd ? pthread_rwlock_wrlock : __pthread_rwlock_wrlock_)(&rw);
-        counter++;
+        written++;
         (i & 1 ? pthread_rwlock_unlock : __pthread_rwlock_unlock_)(&rw);
     }
     (odd ? __pthread_once_ : pthread_once)(&once, initialize);
@@ -240,7 +240,7 @@ main(void)
         t[i] = spawn(locker, i & 1 ? &once : NULL);
     for (int i = 0; i < 6; i++)
         join(t[i]);
-    printf("%d %d\n", counter, onces);
+    printf("%d %d %d\n", counter, written, onces);
     many();
     files();
     return conform_status();
