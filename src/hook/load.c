@@ -47,22 +47,32 @@ hasrunpath(const void *caller)
 }
 
 /* The loader is entered by one G at a time, as its own lock would have it: who waits parks here. In there he would keep an M each,
- * while no M can be made: that takes a lock of the loader's, too. */
+ * while no M can be made: that takes a lock of the loader's, too. But not for ever: who has the loader's lock without this one (libc
+ * itself, the jump in dlopen) may want this one next. After a while one waits in there. */
 static pthread_mutex_t entry = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /* And not before another M is there: the one in the loader may wait for a G that walks along the list (dl_iterate_phdr). */
 static bool
 enter(void)
 {
+    enum { Tries = 100, Patience = 20000000 };
     const struct timespec ts = { 0, 100000 };
+    struct timespec until;
     struct g *gp = getg();
-    enum { Tries = 100 };
+    bool entered;
 
-    if (!active || mutex_lock(&entry) != 0)
+    if (!active)
         return false;
+    entered = mutex_trylock(&entry) == 0;
+    if (!entered) {
+        int64_t when = nanotime() + Patience;
+
+        until = (struct timespec){ when / 1000000000, when % 1000000000 };
+        entered = mutex_timedlock(&entry, CLOCK_MONOTONIC, &until) == 0;
+    }
     for (int i = 0; i < Tries && gp != NULL && !havespare(gp); i++)
         sleep_for(&ts, NULL);
-    return true;
+    return entered;
 }
 
 static void

@@ -153,8 +153,12 @@ io_again(struct call *c, uint32_t seq, long *r)
         c->woken = true;
         return true;
     }
-    if (*r == -EINTR && signal_restarts(c->gp, c->deadline != 0))
-        return true;
+    if (*r == -EINTR && signal_restarts(c->gp, c->deadline != 0)) {
+        if (likely(curg == c->gp))
+            return true;
+        *r = raw(c);            /* a handler forked, and this is the child, which is passive */
+        return false;
+    }
     if (*r == -EPERM)
         *r = blocking(c);
     else if (*r == -ETIMEDOUT)

@@ -67,7 +67,7 @@ putoff(struct m *mp, int sig, siginfo_t *info, ucontext_t *uc)
 
     sys4(SYS_rt_sigprocmask, SIG_BLOCK, A(&bit), 0, 8);         /* SA_NODEFER */
     sigaddset(&uc->uc_sigmask, sig);
-    sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(info));
+    signal_pend(sig, info);
     mp->putoff |= bit;
     mp->deferred = true;
 }
@@ -128,7 +128,7 @@ elsewhere(struct g *gp, bool direct, int sig, const siginfo_t *info, ucontext_t 
  * other code of the program. It may then wait, be left by a jump or an exception, or switch to another context,
  * and when it returns, perhaps much later, the call's state comes back. */
 struct under {
-    bool insys, masked, raw, showing;
+    bool insys, masked, raw, showing, sigintr;
     uint64_t sigwait;
 };
 
@@ -136,7 +136,7 @@ struct under {
 static void
 stepout(struct g *gp, struct under *u)
 {
-    *u = (struct under){ gp->insys, gp->masked, gp->raw, gp->showing, gp->sigwait };
+    *u = (struct under){ gp->insys, gp->masked, gp->raw, gp->showing, gp->sigintr, gp->sigwait };
     gp->masked = gp->raw = gp->showing = false;
     gp->sigwait = 0;
     if (gp->moved != NULL)
@@ -148,16 +148,18 @@ stepout(struct g *gp, struct under *u)
 static void
 stepback(struct g *gp, const struct under *u, ucontext_t *uc)
 {
+    bool came = false;
+
     gp->raw = u->raw;
     gp->masked = u->masked;
-    gp->showing = u->showing;
-    gp->sigwait = u->sigwait;
+    if (u->showing || u->sigwait != 0)
+        came = signal_waitagain(gp, u->sigwait, u->showing);
     if (u->insys) {
         entersyscall(gp);
         if (cancelnow(gp))
             pokem(gp->m);       /* a SIGURG that told of it in the handler could do nothing: once more, when this frame is gone */
     }
-    if (u->masked || u->showing || (load_rlx(&gp->sigpend) & u->sigwait) != 0) {
+    if (u->masked || u->showing || came) {
         gp->sigwork = true;     /* for sys6_unless, if the call has not begun */
         breakcall(uc);
     }
@@ -223,8 +225,12 @@ trampoline(int sig, siginfo_t *info, void *ucontext)
     if (under.insys)
         exitsyscall(gp);
     call(sig, info, uc);
-    gp->sigran = true;          /* after the call: waits of the handler's own clear them */
-    gp->sigintr |= intr;
+    gp->sigran = true;          /* waits of the handler's own, and handlers on top of it, have changed them */
+    gp->sigintr = under.sigintr | intr;
+    if (unlikely(curg != gp)) { /* it forked, and this is the child: whoever is interrupted looks, too */
+        errno = saved;
+        return;
+    }
     gp->locks++;
     gp->nopreempt = outer;
     gp->delivering = delivering;

@@ -95,6 +95,22 @@ dequeue(struct g *gp, uint64_t set, siginfo_t *info)
     return 0;
 }
 
+/* Pending for the calling kernel thread. Where the user has too many signals queued (RLIMIT_SIGPENDING) the kernel refuses
+ * real-time signals, unless they say that they come from kill: then without what they bring along, but not lost. */
+long
+signal_pend(int sig, const siginfo_t *info)
+{
+    long pid = sys3(SYS_getpid, 0, 0, 0), tid = sys3(SYS_gettid, 0, 0, 0);
+    long r = sys4(SYS_rt_tgsigqueueinfo, pid, tid, sig, A(info));
+    siginfo_t bare;
+
+    if (likely(r != -EAGAIN))
+        return r;
+    memset(&bare, 0, sizeof bare);
+    bare.si_signo = sig;
+    return sys4(SYS_rt_tgsigqueueinfo, pid, tid, sig, A(&bare));
+}
+
 /* The signal is handled in here, by gp, on the M that it is on. With all signals blocked meanwhile it can
  * neither be moved to another M between asking for the thread id and sending, nor be interrupted by a
  * handler that moves it; the kernel delivers when the mask is put back. gp->sent tells the trampoline which
@@ -108,7 +124,7 @@ signal_self(struct g *gp, const siginfo_t *info)
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&all), 0, 8);
     memcpy(gp->sent, info, sizeof gp->sent);
     gp->sigsent = true;
-    r = sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), info->si_signo, A(info));
+    r = signal_pend(info->si_signo, info);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(&gp->sigmask), 0, 8);
     gp->sigsent = false;
     return r;
@@ -180,9 +196,9 @@ sendagain(const siginfo_t *info)
     long pid = sys3(SYS_getpid, 0, 0, 0), fd, r;
 
     r = sys3(SYS_rt_sigqueueinfo, pid, info->si_signo, A(info));
-    if (r != -EPERM)
+    if (r == 0)
         return;
-    fd = sys3(SYS_pidfd_open, sys3(SYS_gettid, 0, 0, 0), PidfdThread, 0);
+    fd = r == -EPERM ? sys3(SYS_pidfd_open, sys3(SYS_gettid, 0, 0, 0), PidfdThread, 0) : -1;
     if (fd >= 0) {
         r = sys4(SYS_pidfd_send_signal, fd, info->si_signo, A(info), ThreadGroup);
         sys3(SYS_close, fd, 0, 0);
@@ -322,7 +338,7 @@ signal_next(struct g *gp)
         return;
     memcpy(gp->sent, &info, sizeof gp->sent);
     gp->sigsent = true;
-    sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(&info));
+    signal_pend(sig, &info);
 }
 
 /* gp's mask has changed. Pinned. */
@@ -363,6 +379,20 @@ takequeued(struct g *gp, uint64_t bits, siginfo_t *info)
     unlock(&siglock);
     releasem(gp);
     return sig;
+}
+
+/* After a handler: gp goes on to wait for these. True: some came meanwhile, for which nobody broke its call off. Pinned. */
+bool
+signal_waitagain(struct g *gp, uint64_t bits, bool showing)
+{
+    bool came;
+
+    lock(&siglock);
+    gp->sigwait = bits;
+    gp->showing = showing;
+    came = (load_rlx(&gp->sigpend) & bits) != 0;
+    unlock(&siglock);
+    return came;
 }
 
 /* sigtimedwait: what is queued for us, else what the kernel has or gets for the process. gp->sigwait tells
@@ -467,7 +497,7 @@ tokernel(struct g *gp, uint64_t set, struct sigmoved *moved)
         unlock(&siglock);
         if (sig == 0)
             break;
-        sys4(SYS_rt_tgsigqueueinfo, sys3(SYS_getpid, 0, 0, 0), sys3(SYS_gettid, 0, 0, 0), sig, A(&info));
+        signal_pend(sig, &info);
         if (sig >= SIGRTMIN || moved->n[sig] == 0)
             moved->n[sig]++;
     } while (moved->n[sig] < UINT8_MAX);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/sock_diag.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 enum { LEAST = 4096, MOST = 0x7ffff000, TRIES = 4 };    /* MOST: bytes of one call, in any kernel */
 
@@ -105,6 +106,16 @@ filetopipe(struct call *c, int in, off_t *off, size_t n)
     }
 }
 
+/* Is the file at its end? Then the kernel would not wait for room. */
+static bool
+atend(int in, const off_t *off)
+{
+    struct stat st;
+    long pos = off != NULL ? *off : sys3(SYS_lseek, in, 0, SEEK_CUR);
+
+    return sys3(SYS_fstat, in, A(&st), 0) == 0 && S_ISREG(st.st_mode) && pos >= st.st_size;
+}
+
 static long
 filetosocket(struct call *c, int in, off_t *off, size_t n)
 {
@@ -125,10 +136,21 @@ filetosocket(struct call *c, int in, off_t *off, size_t n)
                     io_passon(c);
                 return done > 0 ? (long)done : r;
             }
+        } else if (atend(in, off)) {
+            return (long)done;
         } else if (!io_again(c, seq, &r)) {
             return done > 0 && r <= 0 ? (long)done : r + (long)done;
         }
     }
+}
+
+/* More than any file can have, which the kernel refuses. */
+static bool
+overflows(int in, const off_t *off, size_t n)
+{
+    long pos = off != NULL ? *off : sys3(SYS_lseek, in, 0, SEEK_CUR);
+
+    return pos < 0 || n > (size_t)(INT64_MAX - pos);
 }
 
 long
@@ -140,7 +162,7 @@ io_sendfile(int out, int in, off_t *off, size_t n)
     struct call c;
 
     if (gp == NULL || n == 0 || !side(&c, gp, out, 'w') || pdnonblock(out, c.pd) || (from = pdget(in)) == NULL ||
-        load_rlx(&from->class) != FdFile)
+        load_rlx(&from->class) != FdFile || (n > MOST && overflows(in, off, n)))
         return io_syscall(NoPoint, SYS_sendfile, out, in, A(off), A(n), 0, 0);
     preemptpoint(gp);
     signal_begin(gp);

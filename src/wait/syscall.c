@@ -56,10 +56,15 @@ io_syscall(unsigned how, long nr, long a, long b, long c, long d, long e, long f
         /* What was queued for us before the kernel could be interrupted is handled first; whoever queues it
          * sets sigwork, and then pokes us: see breakcall. A cancellation may have set it before we looked at
          * signals last, which cleared it: from here on nobody does. */
-        if (((how & NoPoint) == 0 && cancelnow(gp)) || (gp->masked && gp->sigran))
-            gp->sigwork = true; /* the latter: a handler ran after signal_maskedcall had set the mask, and ends it */
+        if (((how & NoPoint) == 0 && cancelnow(gp)) || ((gp->masked || gp->showing) && gp->sigran) ||
+            (load_rlx(&gp->sigpend) & gp->sigwait) != 0)
+            gp->sigwork = true; /* a handler ran after signal_maskedcall had set the mask, and ends it; or while which a signal came */
         r = sys6_unless(&gp->sigwork, nr, a, b, c, d, e, f);
+        if (unlikely(curg != gp))       /* a handler forked, and this is the child, which is passive */
+            return goeson(gp, how, r, nr) ? sys6(nr, a, b, c, d, e, f) : r == NOTMADE ? -EINTR : r;
         exitsyscall(gp);        /* handlers of what is queued run in here */
+        if (unlikely(curg != gp))
+            return goeson(gp, how, r, nr) ? sys6(nr, a, b, c, d, e, f) : r == NOTMADE ? -EINTR : r;
     } while (unlikely(r == NOTMADE || r == -EINTR) && goeson(gp, how, r, nr));
     return r == NOTMADE ? -EINTR : r;
 }

@@ -199,6 +199,8 @@ signal_unhold(const struct g *me, const uint64_t *mask)
         sys4(SYS_rt_sigprocmask, SIG_SETMASK, A(mask), 0, 8);
 }
 
+bool signal_waitagain(struct g *gp, uint64_t bits, bool showing);
+long signal_pend(int sig, const siginfo_t *info);       /* for the calling kernel thread */
 bool signal_takes(struct g *gp, int sig);       /* one that was sent to the process */
 long signal_self(struct g *gp, const siginfo_t *info);  /* gp runs; the handler runs in here */
 bool signal_issent(struct g *gp, const siginfo_t *info);
