@@ -95,7 +95,7 @@ allblock(uint64_t *on)
 
         if (status == Grunning || status == Gsyscall)
             *on &= mask;
-        else if (status != Gdead)
+        else if (status != Gdead && status != Gidle)    /* the latter: it is being made, and has no mask yet */
             off &= mask;
     }
     return off;

@@ -221,7 +221,9 @@ signal_handon(struct g *gp, const siginfo_t *info)
 static bool
 takes(struct g *gp, uint64_t b)
 {
-    return load_rlx(&gp->status) != Gdead && !*(volatile bool *)&gp->sigdead && ((gp->sigwait & b) != 0 || (maskof(gp) & b) == 0);
+    uint32_t status = load_acq(&gp->status);
+
+    return status != Gdead && status != Gidle && !*(volatile bool *)&gp->sigdead && ((gp->sigwait & b) != 0 || (maskof(gp) & b) == 0);
 }
 
 bool
