@@ -162,15 +162,15 @@ void waiting()	// C++20: these go to the futex system call through syscall(), no
 	std::thread ping([&] {
 		for (int i = 0; i < 2000; i += 2) {
 			turn.wait(i + 1);
-			while (turn != i)
-				turn.wait(turn.load());
+			for (int now; (now = turn) != i;)
+				turn.wait(now);
 			turn = i + 1;
 			turn.notify_all();
 		}
 	});
 	for (int i = 1; i <= 1999; i += 2) {
-		while (turn != i)
-			turn.wait(turn.load());
+		for (int now; (now = turn) != i;)
+			turn.wait(now);
 		turn = i + 1;
 		turn.notify_all();
 	}
