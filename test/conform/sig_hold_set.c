@@ -7,8 +7,13 @@
 #include <signal.h>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#pragma GCC diagnostic ignored "-Wdeprecated"
 int bsdpause(int mask) __asm__("sigpause");
+
+static int
+maskbit(int sig)                /* sigmask(), which makes compilers complain */
+{
+    return 1 << (sig - 1);
+}
 
 static volatile sig_atomic_t ran;
 
@@ -81,7 +86,7 @@ pauses(void *sysv)
     errno = 0;
     sighold(SIGUSR1);
     sighold(SIGUSR2);
-    r = sysv != NULL ? sigpause(SIGUSR1) : bsdpause(sigmask(SIGUSR2));
+    r = sysv != NULL ? sigpause(SIGUSR1) : bsdpause(maskbit(SIGUSR2));
     printf("%s pause: %d %s, ran %d, blocked %d %d\n", sysv != NULL ? "System V" : "BSD", r, errname(errno), (int)ran,
            blocked(SIGUSR1), blocked(SIGUSR2));
     return NULL;
@@ -90,9 +95,9 @@ pauses(void *sysv)
 static void *
 bits(void *unused)
 {
-    printf("%x ", (unsigned)sigblock(sigmask(SIGUSR1) | sigmask(SIGHUP)));
-    printf("%x ", (unsigned)sigblock(sigmask(SIGUSR2)));
-    printf("%x ", (unsigned)sigsetmask(sigmask(SIGTERM)));
+    printf("%x ", (unsigned)sigblock(maskbit(SIGUSR1) | maskbit(SIGHUP)));
+    printf("%x ", (unsigned)sigblock(maskbit(SIGUSR2)));
+    printf("%x ", (unsigned)sigsetmask(maskbit(SIGTERM)));
     printf("%x ", (unsigned)siggetmask());
     printf("%d %d\n", blocked(SIGTERM), blocked(SIGUSR1));
     return unused;
