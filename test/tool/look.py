@@ -234,7 +234,7 @@ def test_refuses(live):
     check(tool("stacks", "-g", "x", live.pid).returncode == 125, "-g x")
     check(tool("-p", "2", "ps", live.pid).returncode == 125, "-p 2 ps")
     check(good("--", "echo", "ps").strip() == "ps", "a program")
-    check(good("check", "--help").startswith("usage: gossamer [options] check PROGRAM\n"), "check --help")
+    check(good("check", "--help").startswith("usage: gossamer [-p N] [-s SIZE] check PROGRAM\n"), "check --help")
 
 
 def test_passive():
