@@ -61,7 +61,7 @@ enterreal(void)
 static inline void
 exitreal(struct g *gp)
 {
-    if (gp != NULL)
+    if (gp != NULL && likely(curg == gp))       /* else a handler forked in there, and this is the child, which is passive */
         exitsyscall(gp);
 }
 

@@ -153,7 +153,7 @@ hogsleep(int64_t delay)
     when = timersnext(gomaxprocs, allp);
     if (when != 0 && when < until)
         until = when;
-    if (netpollwatch(until > now ? until - now : 0, &sched.lastpoll, &list))
+    if (netpollwatch(until > now ? until - now : 0, &sched.lastpoll, &list) && list.n == 0)
         sys_sleep(PAUSE);       /* an M is about to take the break, and would be in our way until then */
     store_rlx(&timerwatch, 0);
     sched.count.pollwakes += (uint64_t)list.n;

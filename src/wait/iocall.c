@@ -135,9 +135,20 @@ shut(int fd)
     return sys3(SYS_poll, A(&p), 1, 0) == 1 && (p.revents & POLLRDHUP) != 0;
 }
 
+/* A handler forked, and this is the child, which is passive: the kernel waits. Not for a write, of which some may have been written. */
+static long
+inchild(struct call *c)
+{
+    return c->queue == 'r' ? raw(c) : -EINTR;
+}
+
 bool
 io_again(struct call *c, uint32_t seq, long *r)
 {
+    if (unlikely(curg != c->gp)) {
+        *r = inchild(c);
+        return false;
+    }
     if (pdnonblock(c->fd, c->pd)) {
         *r = -EAGAIN;
         return false;
@@ -156,7 +167,7 @@ io_again(struct call *c, uint32_t seq, long *r)
     if (*r == -EINTR && signal_restarts(c->gp, c->deadline != 0)) {
         if (likely(curg == c->gp))
             return true;
-        *r = raw(c);            /* a handler forked, and this is the child, which is passive */
+        *r = inchild(c);
         return false;
     }
     if (*r == -EPERM)

@@ -35,6 +35,8 @@ realmutex_release(struct g *gp)
 int
 realmutex_held(struct g *gp, int r)
 {
+    if (gp != NULL && unlikely(curg != gp))
+        return r;               /* a handler forked in there, and this is the child, which is passive */
     if (gp != NULL)
         exitsyscall(gp);
     if (r != 0 && r != EOWNERDEAD)
