@@ -91,7 +91,7 @@ io_begin(struct call *c, int fd, int queue, long *r)
     c->gp = getg();
     c->fd = fd;
     c->queue = queue;
-    c->woken = false;
+    c->woken = c->part = false;
     c->deadline = 0;
     c->pd = NULL;
     if (c->gp == NULL) {
@@ -164,7 +164,7 @@ io_again(struct call *c, uint32_t seq, long *r)
         c->woken = true;
         return true;
     }
-    if (*r == -EINTR && signal_restarts(c->gp, c->deadline != 0)) {
+    if (*r == -EINTR && !(c->part && c->gp->sigran) && signal_restarts(c->gp, c->deadline != 0)) {
         if (likely(curg == c->gp))
             return true;
         *r = inchild(c);

@@ -20,6 +20,7 @@ struct call {
     int queue;                  /* 'r' or 'w' */
     bool stream;                /* short reads mean empty, short writes go on */
     bool woken;
+    bool part;                  /* some was moved already: a handler ends the wait, whatever SA_RESTART says, and that counts */
     int64_t deadline;
     long nr, a[6];              /* the system call that may block */
 };

@@ -145,6 +145,7 @@ recvall(struct call *c)
         if (r <= 0)
             return done > 0 ? (long)done : r;
         done += (size_t)r;
+        c->part = true;
     }
     return (long)done;
 }
@@ -161,6 +162,7 @@ recvmsgall(struct call *c, const struct msghdr *msg)
 
     while ((r = recvloop(c, 2, want - done)) > 0) {
         done += (size_t)r;
+        c->part = true;
         if (done >= want)
             break;
         rest.msg_iovlen = (size_t)io_behind(window, msg->msg_iov, (int)msg->msg_iovlen, done);

@@ -131,6 +131,7 @@ filetosocket(struct call *c, int in, off_t *off, size_t n)
             r = io_syscall(NoPoint, SYS_sendfile, c->fd, in, A(off), A(take), 0, 0);
             if (r > 0)
                 done += (size_t)r;
+            c->part = done > 0;
             if (r < (long)take || done == n) {  /* the end of the file, an error, a time limit, a handler */
                 if (c->woken)
                     io_passon(c);
@@ -238,6 +239,7 @@ transfer(struct transfer *t, long nr, const long a[6], int size, size_t n)
 
         if (r > 0 && done + (size_t)r < n && t->outwaits && issocket(&t->out)) {
             done += (size_t)r;
+            t->in.part = t->out.part = true;
             continue;
         }
         if (r != -EAGAIN || (done > 0 && stops == &t->in))

@@ -46,6 +46,7 @@ writeloop(struct call *c, const struct msghdr *orig, int flags)
 
         if (r >= 0) {
             done += (size_t)r;
+            c->part = done > 0;
             if (done >= want || !c->stream) {
                 if (unlikely(c->woken))
                     io_passon(c);
